@@ -1,0 +1,36 @@
+# Every target sets up what it needs; nothing has to be installed before but python3 and make.
+RUN := .venv/bin/
+
+.PHONY: setup demo test lint format bench docs clean
+.DEFAULT_GOAL := demo
+
+setup: .venv/.ready
+
+.venv/.ready: pyproject.toml constraints.txt tools/setup.sh
+	@sh tools/setup.sh
+
+demo: setup
+	@$(RUN)ropewalk demo
+
+test: setup
+	@$(RUN)python -m pytest
+
+lint: setup
+	@$(RUN)ruff check
+	@$(RUN)ruff format --check
+	@$(RUN)mypy
+	@$(RUN)lint-imports --no-cache
+
+format: setup
+	@$(RUN)ruff check --fix
+	@$(RUN)ruff format
+
+bench: setup
+	@for one in benchmarks/[!_]*.py; do $(RUN)python $$one || exit 1; done
+
+docs: setup
+	@$(RUN)python tools/reference.py
+	@$(RUN)zensical build --clean
+
+clean:
+	rm -rf .venv build dist site demo .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,52 @@
+"""Ropewalk keeps federated message brokers delivering.
+
+`load` reads a federation; what it returns goes into the functions of the other packages.
+Names are imported when they are first used, so that `import ropewalk` costs next to nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ropewalk.errors import FederationError, InputError, RopewalkError, UsageError
+    from ropewalk.federation import Federation, load, loads, save
+    from ropewalk.federation.generators import generate
+    from ropewalk.findings import Finding
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Federation",
+    "FederationError",
+    "Finding",
+    "InputError",
+    "RopewalkError",
+    "UsageError",
+    "generate",
+    "load",
+    "loads",
+    "save",
+]
+
+_HOMES = {
+    "Federation": "ropewalk.federation",
+    "FederationError": "ropewalk.errors",
+    "Finding": "ropewalk.findings",
+    "InputError": "ropewalk.errors",
+    "RopewalkError": "ropewalk.errors",
+    "UsageError": "ropewalk.errors",
+    "generate": "ropewalk.federation.generators",
+    "load": "ropewalk.federation",
+    "loads": "ropewalk.federation",
+    "save": "ropewalk.federation",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'ropewalk' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -1,0 +1,5 @@
+"""`python -m ropewalk` is the command line."""
+
+from ropewalk.cli import main
+
+main()

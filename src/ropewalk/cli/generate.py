@@ -1,0 +1,121 @@
+"""`ropewalk generate NAME`: a sub-command per generator, made from its function's signature."""
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
+
+import typer
+import typer.core
+
+from ropewalk.cli.contract import Json, contract, finish
+from ropewalk.report.document import Document
+
+if TYPE_CHECKING:
+    from ropewalk.federation import Federation
+
+COMMON: dict[str, tuple[Any, Any]] = {
+    "seed": (Annotated[int, typer.Option(help="The same seed gives the same federation.")], 1),
+    "topics": (Annotated[int, typer.Option(help="Add so many random topics.")], 0),
+    "subscribers": (Annotated[int, typer.Option(help="Subscribers of each random topic.")], 5),
+    "out": (
+        Annotated[
+            Path | None,
+            typer.Option("--out", "-o", help="FILE.yaml or DIR.parquet; default: YAML to stdout."),
+        ],
+        None,
+    ),
+    "as_json": (Json, False),
+}
+"""What every generator's sub-command takes besides the generator's own options."""
+
+
+class Generators(typer.core.TyperGroup):
+    """Sub-commands that are made when they are asked for: generators import numpy."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
+        """The generators, in the order of their table."""
+        from ropewalk.federation.generators import GENERATORS
+
+        return list(GENERATORS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
+        """The sub-command of a generator, or None."""
+        from ropewalk.federation.generators import GENERATORS
+
+        return _command(cmd_name, GENERATORS[cmd_name]) if cmd_name in GENERATORS else None
+
+
+app = typer.Typer(
+    cls=Generators,
+    help="Make a federation by rule: a shape, random growth, a real map, a paper's model.",
+    no_args_is_help=True,
+)
+
+
+@app.callback()
+def _group() -> None:
+    pass
+
+
+def _command(name: str, make: "Callable[..., Federation]") -> Any:
+    own = _own_parameters(make)
+
+    def run(**given: Any) -> None:
+        _run(name, given)
+
+    parameters = [
+        *own,
+        *(
+            inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=value, annotation=kind)
+            for key, (kind, value) in COMMON.items()
+        ),
+    ]
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {one.name: one.annotation for one in parameters}
+    run.__doc__ = (make.__doc__ or "").split("\n\n")[0]
+    made = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
+    made.command(name)(run)
+    command = typer.main.get_command(made)
+    command.name = name
+    return command
+
+
+def _own_parameters(make: "Callable[..., Federation]") -> list[inspect.Parameter]:
+    """A generator's arguments as command-line parameters, with their help."""
+    hints = get_type_hints(make, include_extras=True)
+    found = []
+    for parameter in inspect.signature(make).parameters.values():
+        if parameter.name in COMMON:
+            continue
+        kind, text = get_args(hints[parameter.name])
+        required = parameter.default is inspect.Parameter.empty
+        role = typer.Argument(help=text) if required else typer.Option(help=text)
+        found.append(
+            inspect.Parameter(
+                parameter.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=parameter.default,
+                annotation=Annotated[kind, role],
+            )
+        )
+    return found
+
+
+def _run(name: str, given: dict[str, Any]) -> None:
+    out, as_json = given.pop("out"), given.pop("as_json")
+    with contract("generate", as_json=as_json):
+        from ropewalk.federation import save
+        from ropewalk.federation.dump import dump
+        from ropewalk.federation.generators import generate
+        from ropewalk.report.tables import summary_line, summary_of
+
+        federation = generate(name, **given)
+        summary = {**summary_of(federation), "file": str(out) if out else None}
+        if out is not None:
+            save(federation, out)
+        elif not as_json:
+            typer.echo(dump(federation), nl=False)
+            return
+        done = Document("generate", True, summary)
+        finish(done, as_json=as_json, text=f"Wrote {out}: {summary_line(summary)}.")

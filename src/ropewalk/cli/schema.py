@@ -1,0 +1,19 @@
+"""`ropewalk schema`: the JSON Schema of a federation file, for editors and other tools."""
+
+import json
+
+import typer
+
+from ropewalk.cli.contract import Json, contract, finish
+from ropewalk.report.document import Document
+
+
+def schema(as_json: Json = False) -> None:
+    """Print the JSON Schema of a federation file."""
+    with contract("schema", as_json=as_json):
+        from ropewalk.federation.shape import schema as made
+
+        if as_json:
+            finish(Document("schema", True, {"schema": made()}), as_json=True)
+        else:
+            typer.echo(json.dumps(made(), indent=2))

@@ -1,0 +1,40 @@
+"""Every exception that Ropewalk raises on purpose.
+
+    RopewalkError
+    ├── InputError            what was given cannot be used; carries findings (exit 2)
+    │   └── FederationError   a federation file with faults, all of them
+    ├── UsageError            a call or command line that makes no sense (exit 2)
+    └── MissingJavaError      Spark needs a JDK 17+ and none was found (exit 2)
+
+"Could not decide" is a value of a result, never an exception.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ropewalk.findings import Finding
+
+
+class RopewalkError(Exception):
+    """Root of the tree: catch this to catch all that Ropewalk raises on purpose."""
+
+
+class InputError(RopewalkError):
+    """What was given cannot be used; `findings` holds one entry per fault."""
+
+    def __init__(self, findings: Sequence["Finding"]) -> None:
+        self.findings = tuple(findings)
+        super().__init__("\n".join(str(finding) for finding in self.findings))
+
+
+class FederationError(InputError):
+    """A federation file with faults; all of them are in `findings`, in line order."""
+
+
+class UsageError(RopewalkError):
+    """A call or command line that makes no sense; the message says what to write."""
+
+
+class MissingJavaError(RopewalkError):
+    """Spark needs a JDK 17 or newer and none was found."""

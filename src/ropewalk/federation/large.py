@@ -1,0 +1,174 @@
+"""The large form: brokers, links and topics as Parquet tables in a folder, the rest as YAML.
+
+For federations beyond what YAML text is good for; Spark reads the same tables.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pydantic import ValidationError
+
+from ropewalk.errors import FederationError
+from ropewalk.federation.dump import dump_plain
+from ropewalk.federation.facts import Federation
+from ropewalk.federation.plain import plain
+from ropewalk.federation.shape import adapter
+from ropewalk.federation.yaml_text import parse
+from ropewalk.findings import Finding, Where
+
+VERSION = b"1"
+_VERSION_KEY = b"ropewalk.large"
+_REST = "federation.yaml"
+
+_TEXTS = pa.list_(pa.string())
+_PLACE = pa.list_(pa.float64())
+_ATTACHED = pa.list_(pa.struct([("broker", pa.string()), ("client", pa.string())]))
+
+TABLES = {
+    "brokers": pa.schema(
+        [
+            ("name", pa.string()),
+            ("site", pa.string()),
+            ("make", pa.string()),
+            ("url", pa.string()),
+            ("credentials", pa.string()),
+            ("address", pa.string()),
+            ("takeover", pa.struct([("publishers", _TEXTS), ("subscribers", _TEXTS)])),
+            (
+                "capacity",
+                pa.struct([(f"{step}_us", pa.float64()) for step in ("receive", "filter", "send")]),
+            ),
+            ("fails", pa.float64()),
+            ("at", _PLACE),
+            ("xy", _PLACE),
+            ("node", pa.string()),
+            ("risk_groups", _TEXTS),
+        ]
+    ),
+    "links": pa.schema(
+        [
+            ("between", _TEXTS),
+            ("latency_ms", pa.float64()),
+            ("cost", pa.int32()),
+            ("loss", pa.float64()),
+            ("fails", pa.float64()),
+            ("risk_groups", _TEXTS),
+            ("via", _TEXTS),
+        ]
+    ),
+    "topics": pa.schema(
+        [
+            ("name", pa.string()),
+            ("publishers", _ATTACHED),
+            ("subscribers", _ATTACHED),
+            ("scope", pa.string()),
+            (
+                "contract",
+                pa.struct(
+                    [
+                        ("delivery", pa.string()),
+                        ("order", pa.string()),
+                        ("within_ms", pa.float64()),
+                        ("priority", pa.int8()),
+                        ("home", pa.string()),
+                    ]
+                ),
+            ),
+            ("protocol", pa.string()),
+        ]
+    ),
+}
+
+
+def write(federation: Federation, folder: Path) -> None:
+    """Write a federation into a new folder."""
+    folder.mkdir()
+    values = plain(federation)
+    rows = {
+        "brokers": _named(values.pop("brokers")),
+        "links": values.pop("links", []),
+        "topics": [_attachments_out(row) for row in _named(values.pop("topics", {}))],
+    }
+    for row in rows["brokers"]:
+        if isinstance(one := row.get("takeover"), list):
+            row["takeover"] = {"publishers": one, "subscribers": one}
+    for name, schema in TABLES.items():
+        marked = schema.with_metadata({_VERSION_KEY: VERSION})
+        table = pa.Table.from_pylist(rows[name], schema=marked)
+        pq.write_table(table, folder / f"{name}.parquet", compression="zstd")
+    (folder / _REST).write_text(dump_plain(values), encoding="utf-8")
+
+
+def is_large(folder: Path) -> bool:
+    """Whether a folder holds a federation in the large form."""
+    return all(
+        (folder / name).is_file() for name in (_REST, *(f"{name}.parquet" for name in TABLES))
+    )
+
+
+def read(folder: Path) -> Federation:
+    """Read a federation back; raises FederationError for a folder that is none or is damaged."""
+    if not is_large(folder):
+        needed = ", ".join([_REST, *(f"{name}.parquet" for name in TABLES)])
+        raise _damaged(folder, f"no federation in the large form: it needs {needed}")
+    parsed = parse((folder / _REST).read_text(encoding="utf-8", errors="replace"))
+    if parsed.faults or not isinstance(parsed.value, dict):
+        raise _damaged(folder / _REST, "not readable as YAML: write the folder again")
+    rows = {name: _rows(folder / f"{name}.parquet") for name in TABLES}
+    values = {
+        **parsed.value,
+        "brokers": {row.pop("name", ""): row for row in rows["brokers"]},
+        "links": rows["links"],
+        "topics": {row.pop("name", ""): _attachments_in(row) for row in rows["topics"]},
+    }
+    if len(values["brokers"]) < len(rows["brokers"]) or len(values["topics"]) < len(rows["topics"]):
+        raise _damaged(folder, "a broker or topic is written twice: write the folder again")
+    try:
+        return adapter().validate_python(values)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        raise _damaged(
+            folder, f"{place}: {first['msg'].lower()} ({error.error_count()} in all)"
+        ) from None
+
+
+def _rows(file: Path) -> list[dict[str, Any]]:
+    try:
+        table = pq.read_table(file)
+    except (pa.ArrowException, OSError) as error:
+        raise _damaged(file, f"not a whole Parquet file ({str(error).splitlines()[0]})") from None
+    version = (table.schema.metadata or {}).get(_VERSION_KEY)
+    if version != VERSION:
+        raise _damaged(file, "not written by this version of the large form: write it again")
+    return [_without_nulls(row) for row in table.to_pylist()]
+
+
+def _without_nulls(row: dict[str, Any]) -> dict[str, Any]:
+    return {
+        key: _without_nulls(value) if isinstance(value, dict) else value
+        for key, value in row.items()
+        if value is not None
+    }
+
+
+def _named(entries: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{"name": name, **entry} for name, entry in entries.items()]
+
+
+def _attachments_out(row: dict[str, Any]) -> dict[str, Any]:
+    for role in ("publishers", "subscribers"):
+        row[role] = [{"broker": one} if isinstance(one, str) else one for one in row.get(role, ())]
+    return row
+
+
+def _attachments_in(row: dict[str, Any]) -> dict[str, Any]:
+    for role in ("publishers", "subscribers"):
+        row[role] = [one if one["client"] is not None else one["broker"] for one in row[role]]
+    return row
+
+
+def _damaged(path: Path, message: str) -> FederationError:
+    return FederationError([Finding("F040", message, Where(str(path)))])

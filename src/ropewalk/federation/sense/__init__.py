@@ -1,0 +1,33 @@
+"""Does a well-shaped federation make sense: names that exist, links that join, topics that flow.
+
+`fault` says what a fault is; `network` and `traffic` hold the checks, each a generator of faults.
+"""
+
+from collections.abc import Callable, Iterator
+
+from ropewalk.federation.facts import Federation
+from ropewalk.federation.sense import network, traffic
+from ropewalk.federation.sense.fault import Fault
+
+__all__ = ["CHECKS", "Fault", "check"]
+
+CHECKS: tuple[Callable[[Federation], Iterator[Fault]], ...] = (
+    network.names,
+    network.domains,
+    network.brokers,
+    network.links,
+    network.bridges,
+    network.underlay,
+    network.positions,
+    network.risk_groups,
+    traffic.topics,
+    traffic.scopes,
+    traffic.items,
+    traffic.routes,
+)
+
+
+def check(federation: Federation) -> Iterator[Fault]:
+    """Every fault of sense, check by check."""
+    for one in CHECKS:
+        yield from one(federation)

@@ -1,0 +1,19 @@
+"""Where a federation's facts were written: the file, and a line for every entry."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ropewalk.findings import Where
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file and the line of each entry of its sections, in the order of the entries."""
+
+    file: str = "<memory>"
+    lines: Mapping[str, Sequence[int]] = field(default_factory=dict)
+
+    def where(self, section: str, index: int) -> Where:
+        """The place of entry number `index` of a section; line 0 when it is not known."""
+        lines = self.lines.get(section, ())
+        return Where(self.file, int(lines[index]) if index < len(lines) else 0)

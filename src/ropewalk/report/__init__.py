@@ -1,0 +1,1 @@
+"""Results for people and programs: the JSON document, findings as text, tables of a federation."""

@@ -1,0 +1,52 @@
+"""What all tests share: printed seeds, and calls of the command line in this process."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+from typer.testing import CliRunner
+
+from ropewalk.cli import app
+
+settings.register_profile(
+    "house",
+    deadline=None,
+    print_blob=True,
+    derandomize=True,
+    max_examples=100,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("house")
+
+
+@dataclass(frozen=True)
+class Ran:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def document(self) -> dict[str, Any]:
+        document = json.loads(self.out)
+        assert set(document) == {"command", "ok", "summary", "findings"}
+        return dict(document)
+
+
+Run = Callable[..., Ran]
+
+
+@pytest.fixture
+def ropewalk(monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run a verb; an exception that escapes it fails the test."""
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def run(*arguments: object) -> Ran:
+        done = CliRunner().invoke(app, [str(one) for one in arguments])
+        if done.exception is not None and not isinstance(done.exception, SystemExit):
+            raise done.exception
+        return Ran(done.exit_code, done.stdout, done.stderr)
+
+    return run

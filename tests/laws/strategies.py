@@ -1,0 +1,146 @@
+"""Random federations for the laws: small, but of every section and with awkward names."""
+
+from hypothesis import strategies as st
+
+from ropewalk.federation.facts import (
+    Attachment,
+    Bridge,
+    Broker,
+    Client,
+    Contract,
+    Domain,
+    Federation,
+    Link,
+    Performance,
+    Prefixes,
+    Regions,
+    Requirements,
+    RiskGroup,
+    Route,
+    Site,
+    Survive,
+    Takeover,
+    Topic,
+    Underlay,
+    UnderlayLink,
+    UnderlayNode,
+)
+from ropewalk.federation.names import topic_fault
+
+AWKWARD = ["no", "on", "null", "1", "1e3", "0x1f", "1_000", "true", "é", "a.b", "a:b", "2.0.0.1"]
+names = st.one_of(
+    st.sampled_from(AWKWARD), st.from_regex(r"\A[a-z0-9][a-z0-9_.:@]{0,6}(-[a-z0-9])?\Z")
+)
+texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
+topic_names = texts.filter(lambda text: topic_fault(text) is None)
+floats = st.floats(0, 1e9, allow_nan=False, allow_subnormal=False)
+chances = st.floats(0, 1, allow_nan=False)
+planes = st.tuples(st.floats(-1e6, 1e6), st.floats(-1e6, 1e6))
+
+
+@st.composite
+def federations(draw: st.DrawFn) -> Federation:
+    """A federation that makes sense."""
+    brokers = draw(st.lists(names, min_size=2, max_size=6, unique=True))
+    some = st.lists(st.sampled_from(brokers), unique=True, max_size=3).map(tuple)
+    pairs = [(a, b) for i, a in enumerate(brokers) for b in brokers[i + 1 :]]
+    linked = draw(st.lists(st.sampled_from(pairs), unique=True, max_size=6))
+    nodes = draw(st.lists(names, min_size=2, max_size=4, unique=True))
+    sites = draw(st.lists(names, max_size=3, unique=True))
+    topics = draw(st.lists(topic_names, max_size=4, unique=True))
+    attached: st.SearchStrategy[tuple[Attachment, ...]] = st.lists(
+        st.one_of(
+            st.sampled_from(brokers),
+            st.builds(Client, broker=st.sampled_from(brokers), client=texts),
+        ),
+        min_size=1,
+        max_size=3,
+        unique=True,
+    ).map(tuple)
+    return Federation(
+        name=draw(names),
+        sites={name: Site(xy=draw(st.none() | planes)) for name in sites},
+        domains=draw(
+            st.sampled_from([{}, {"d": Domain(gateways=(brokers[0],), edges=(brokers[1],))}])
+        ),
+        brokers={
+            name: Broker(
+                site=draw(st.none() | st.sampled_from(sites)) if sites else None,
+                make="mosquitto",
+                url=draw(st.sampled_from([None, "mqtt://127.0.0.1:1883", "mqtts://h:1"])),
+                credentials=draw(st.sampled_from([None, "env:X", "file:/etc/key"])),
+                address=draw(st.none() | texts),
+                takeover=Takeover(
+                    publishers=tuple(one for one in draw(some) if one != name),
+                    subscribers=tuple(one for one in draw(some) if one != name),
+                ),
+                capacity=draw(
+                    st.none()
+                    | st.builds(Performance, receive_us=floats, filter_us=floats, send_us=floats)
+                ),
+                fails=draw(chances),
+                xy=draw(st.none() | planes),
+                node=draw(st.none() | st.sampled_from(nodes)),
+            )
+            for name in brokers
+        },
+        links=tuple(
+            Link(
+                between=pair,
+                latency_ms=draw(st.none() | floats),
+                cost=draw(st.integers(1, 100)),
+                loss=draw(chances),
+                risk_groups=draw(st.sampled_from([(), ("duct",)])),
+            )
+            for pair in linked
+        ),
+        bridges=draw(
+            st.lists(
+                st.builds(
+                    Bridge,
+                    from_=st.just(brokers[0]),
+                    to=st.just(brokers[1]),
+                    patterns=st.lists(topic_names, min_size=1, max_size=2).map(tuple),
+                    direction=st.sampled_from(["in", "out", "both"]),
+                    prefixes=st.builds(Prefixes, local=st.text(max_size=3).filter(_encodable)),
+                    max_hops=st.none() | st.integers(1, 9),
+                ),
+                max_size=2,
+            ).map(tuple)
+        ),
+        underlay=Underlay(
+            nodes={name: UnderlayNode(xy=draw(st.none() | planes)) for name in nodes},
+            links=(UnderlayLink(between=(nodes[0], nodes[1]), length_km=draw(st.none() | floats)),),
+        ),
+        risk_groups=draw(st.sampled_from([{}, {"duct": RiskGroup(about="a: b # c")}])),
+        topics={
+            name: Topic(
+                publishers=draw(attached),
+                subscribers=draw(attached),
+                contract=draw(
+                    st.builds(
+                        Contract,
+                        delivery=st.sampled_from(["best-effort", "exactly-once"]),
+                        order=st.sampled_from(["fifo", "total"]),
+                        within_ms=st.none() | st.floats(0.1, 1e6),
+                        priority=st.integers(0, 9),
+                    )
+                ),
+            )
+            for name in topics
+        },
+        items={"item": tuple(topics)} if topics else {},
+        routes=tuple(
+            Route(at=a, to=b, next="*", colours=draw(st.sampled_from([(), ("none", a)])))
+            for a, b in linked
+        ),
+        protocols={"p": draw(texts)},
+        requirements=Requirements(
+            survive=Survive(links=draw(st.integers(0, 3))),
+            regions=draw(st.none() | st.builds(Regions, radius_km=st.floats(0.1, 1e4))),
+        ),
+    )
+
+
+def _encodable(text: str) -> bool:
+    return not any("\ud800" <= one <= "\udfff" for one in text)

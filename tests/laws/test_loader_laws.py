@@ -1,0 +1,69 @@
+import contextlib
+import tempfile
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ropewalk.errors import FederationError
+from ropewalk.federation import Federation, load, loads, save
+from ropewalk.federation.dump import dump
+from tests.laws.strategies import federations
+from tests.unit.test_federation_file import TRADE_NET
+
+
+@given(federations())
+def test_what_is_written_reads_back_the_same(federation: Federation) -> None:
+    assert loads(dump(federation)) == federation
+
+
+@given(federations())
+@settings(max_examples=25)
+def test_the_large_form_reads_back_the_same(federation: Federation) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        save(federation, Path(folder) / "f.parquet")
+        assert load(Path(folder) / "f.parquet") == federation
+
+
+@st.composite
+def mutated(draw: st.DrawFn) -> str:
+    """A good file after a few slips: characters and lines lost, doubled, swapped or inserted."""
+    text = draw(st.one_of(st.just(TRADE_NET), federations().map(dump)))
+    for _ in range(draw(st.integers(1, 4))):
+        at = draw(st.integers(0, len(text)))
+        until = min(len(text), at + draw(st.integers(0, 30)))
+        inserted = draw(
+            st.one_of(
+                st.sampled_from(
+                    [":", "{", "}", "[", "]", "\n", "  ", "- ", "&a ", "*a", "<<: ", "!x "]
+                ),
+                st.sampled_from(["null", "-1", "1e999", "8ms", "yes", "[[", "\t", "#", '"', "'"]),
+                st.text(max_size=3).filter(lambda t: t.isprintable()),
+                st.just(text[at:until]),
+            )
+        )
+        text = text[:at] + inserted + text[draw(st.sampled_from([at, until])) :]
+    return text
+
+
+@given(mutated())
+@settings(max_examples=600)
+def test_a_mutated_file_gives_a_federation_or_findings_with_lines(text: str) -> None:
+    try:
+        federation = loads(text, file="f.yaml")
+    except FederationError as error:
+        lines = text.count("\n") + 2
+        assert error.findings
+        assert all(1 <= one.where.line <= lines and one.message for one in error.findings)
+    else:
+        assert federation.graph.brokers == len(federation.brokers)
+        assert federation.topic_table.topics == len(federation.topics)
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_at_all_give_a_federation_or_findings(content: bytes) -> None:
+    with tempfile.NamedTemporaryFile(suffix=".yaml") as file:
+        file.write(content)
+        file.flush()
+        with contextlib.suppress(FederationError):
+            load(file.name)

@@ -1,0 +1,196 @@
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+
+from ropewalk.findings import rules
+from tests.conftest import Run
+from tests.unit.test_federation_file import TRADE_NET
+
+FIVE_FAULTS = """federation: broken
+brokers:
+  a: {make: natz}
+  b: {}
+links:
+  - {between: [a, b], latency_ms: -3}
+  - {between: [a, c]}
+  - {between: [b, a], latency_ms: 8ms}
+topics:
+  t: {subscribers: [a]}
+"""
+
+
+def test_verify_tells_five_faults_with_their_lines_in_one_run(
+    ropewalk: Run, tmp_path: Path
+) -> None:
+    file = tmp_path / "f.yaml"
+    file.write_text(FIVE_FAULTS.replace("[b, a]", "[b, x]"))
+    ran = ropewalk("verify", file, "--json")
+    assert ran.code == 2
+    assert ran.document["ok"] is False
+    found = {(one["code"], one["where"]["line"]) for one in ran.document["findings"]}
+    assert found == {("F015", 3), ("F013", 6), ("F020", 7), ("F020", 8), ("F014", 8), ("F024", 10)}
+    assert {one["where"]["file"] for one in ran.document["findings"]} == {str(file)}
+    text = ropewalk("verify", file)
+    assert text.code == 2
+    assert f"{file}:6: error F013: " in text.out
+    assert "6 findings; `ropewalk explain F015` tells more" in text.out
+
+
+def test_generate_then_verify_then_load(ropewalk: Run, tmp_path: Path) -> None:
+    file = tmp_path / "f.yaml"
+    made = ropewalk("generate", "waxman", "--brokers", 100, "--m", 4, "--seed", 7, "-o", file)
+    assert (made.code, made.out) == (
+        0,
+        f"Wrote {file}: 100 brokers, 390 links, 0 topics, 0 pairs.\n",
+    )
+    ran = ropewalk("verify", file, "--json")
+    assert ran.code == 0
+    assert ran.document["ok"] is True
+    assert ran.document["summary"].items() >= {"brokers": 100, "links": 390}.items()
+    assert "the file is sound" in ropewalk("verify", file).out
+
+
+def test_generate_without_a_file_prints_the_federation(ropewalk: Run) -> None:
+    ran = ropewalk("generate", "ring", "--brokers", 4, "--topics", 3, "--subscribers", 2)
+    assert ran.code == 0
+    assert len(yaml.safe_load(ran.out)["topics"]) == 3
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("generate", "ring", "--brokers", "1"),
+        ("generate", "topohub", "nowhere/land"),
+        ("generate", "ring", "-o", "f.txt"),
+        ("explain", "F999"),
+        ("new", "no/such/folder/f.yaml"),
+    ],
+)
+def test_bad_usage_exits_2_with_a_message_and_no_traceback(
+    ropewalk: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ran = ropewalk(*arguments)
+    assert ran.code == 2
+    assert ran.out == ""
+    assert ran.err.startswith(f"ropewalk {arguments[0]}: ")
+    document = ropewalk(*arguments, "--json").document
+    assert [one["code"] for one in document["findings"]] == ["U001"]
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "arguments", [("verify",), ("frobnicate",), ("generate", "torus"), ("verify", "--x")]
+)
+def test_unknown_words_exit_2(ropewalk: Run, arguments: tuple[str, ...]) -> None:
+    assert ropewalk(*arguments).code == 2
+
+
+def test_new_writes_a_file_that_verifies_and_never_overwrites(
+    ropewalk: Run, tmp_path: Path
+) -> None:
+    file = tmp_path / "mine.yaml"
+    assert ropewalk("new", file).code == 0
+    assert ropewalk("verify", file).code == 0
+    file.write_text("precious")
+    assert ropewalk("new", file).code == 2
+    assert file.read_text() == "precious"
+    assert ropewalk("new", file, "--force").code == 0
+    assert file.read_text() != "precious"
+
+
+def test_read_turns_one_form_into_the_other(ropewalk: Run, tmp_path: Path) -> None:
+    (tmp_path / "f.yaml").write_text(TRADE_NET)
+    assert ropewalk("read", tmp_path / "f.yaml", "-o", tmp_path / "f.parquet").code == 0
+    assert ropewalk("verify", tmp_path / "f.parquet").code == 0
+    assert ropewalk("read", tmp_path / "f.parquet", "-o", tmp_path / "g.yaml").code == 0
+    assert ropewalk("verify", tmp_path / "g.yaml", "--json").document["summary"]["brokers"] == 3
+
+
+def test_demo_prints_a_table_within_80_columns(ropewalk: Run, tmp_path: Path) -> None:
+    ran = ropewalk("demo", "--folder", tmp_path)
+    assert ran.code == 0
+    assert "fifty-broker: 50 brokers, 75 links" in ran.out
+    table = [line for line in ran.out.splitlines() if "│" in line]
+    assert len(table) >= 50
+    assert max(map(len, table)) <= 80
+    assert ropewalk("demo", "--folder", tmp_path, "--json").document["summary"]["links"] == 75
+
+
+def test_explain_knows_every_rule_by_code_and_name(ropewalk: Run) -> None:
+    for code, rule in rules().items():
+        by_code, by_name = ropewalk("explain", code.lower()), ropewalk("explain", rule.name)
+        assert by_code == by_name
+        assert rule.meaning in by_code.out
+        assert rule.fix in by_code.out
+    assert set(ropewalk("explain", "--json").document["summary"]) == set(rules())
+
+
+def test_the_schema_accepts_good_files_and_refuses_bad_ones(ropewalk: Run) -> None:
+    schema = json.loads(ropewalk("schema").out)
+    assert schema == ropewalk("schema", "--json").document["summary"]["schema"]
+    jsonschema.Draft202012Validator.check_schema(schema)
+    checker = jsonschema.Draft202012Validator(schema)
+    good = yaml.safe_load(TRADE_NET)
+    assert list(checker.iter_errors(good)) == []
+    for broken in (
+        {**good, "topix": {}},
+        {**good, "brokers": {"two--dashes": {}}},
+        {**good, "links": [{"between": ["a", "b"], "latency_ms": "8ms"}]},
+    ):
+        assert list(checker.iter_errors(broken)) != []
+
+
+def test_an_internal_error_exits_4_without_a_traceback(
+    ropewalk: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def bug(*_: object) -> None:
+        raise ZeroDivisionError("a bug")
+
+    monkeypatch.setattr("ropewalk.report.tables.summary_of", bug)
+    file = tmp_path / "f.yaml"
+    file.write_text(TRADE_NET)
+    ran = ropewalk("verify", file)
+    assert (ran.code, ran.out) == (4, "")
+    assert ran.err == "ropewalk verify: ZeroDivisionError: a bug\n"
+    assert ropewalk("verify", file, "--json").document["findings"][0]["code"] == "X001"
+
+
+def test_a_closed_pipe_is_no_error() -> None:
+    # `head` closes the pipe after a line; the schema is longer than a pipe's buffer holds.
+    command = f"{sys.executable} -m ropewalk generate mesh --brokers 200 2>&1 >&3 | cat; exit 0"
+    done = subprocess.run(
+        ["bash", "-c", f"({command}) 3> >(head -1 >/dev/null)"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.stdout == ""
+    assert done.stderr == ""
+
+
+def test_help_imports_nothing_heavy() -> None:
+    heavy = ("numpy", "pydantic", "pandas", "pyarrow", "pyspark", "yaml", "topohub")
+    program = (
+        "import sys, contextlib\n"
+        "from ropewalk.cli import main\n"
+        "sys.argv = ['ropewalk', '--help']\n"
+        "with contextlib.suppress(SystemExit): main()\n"
+        f"print('loaded', [name for name in {heavy!r} if name in sys.modules])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "loaded []"
+
+
+def test_completion_offers_verbs_and_codes() -> None:
+    from ropewalk.cli.explain import _codes
+
+    assert ("F020", "unknown-name") in _codes("F02")

@@ -1,0 +1,180 @@
+from pathlib import Path
+
+import pytest
+
+from ropewalk.errors import FederationError
+from ropewalk.federation import load, loads, save
+from ropewalk.federation.dump import dump
+from ropewalk.federation.facts import Broker, Client, Federation, Link, Performance, Takeover
+from ropewalk.findings import Where
+
+TRADE_NET = """
+federation: trade-net
+sites:
+  london: {at: [51.507, -0.128]}
+  paris:  {at: [48.857, 2.352]}
+domains:
+  uk: {gateways: [lon-gw], edges: [lon-e1]}
+brokers:
+  lon-gw: {site: london, make: nats, url: "nats://127.0.0.1:4222", takeover: [lon-e1]}
+  lon-e1: {site: london, capacity: {receive_us: 48.8, filter_us: 0.162, send_us: 16.4}, fails: 0.001}
+  par-gw: {site: paris, make: mosquitto, url: "mqtts://127.0.0.1:8883", credentials: env:PAR_GW}
+links:
+  - {between: [lon-gw, par-gw], latency_ms: 8, cost: 1, loss: 0.0001, risk_groups: [channel-tunnel]}
+  - {between: [lon-gw, lon-e1]}
+bridges:
+  - {from: lon-gw, to: par-gw, patterns: [prices/#], direction: both, qos: 1, max_hops: 2}
+underlay:
+  nodes: {telehouse: {at: [51.51, 0.0]}, equinix: {at: [48.9, 2.3]}}
+  links: [{between: [telehouse, equinix], length_km: 370}]
+topics:
+  prices/equity:
+    publishers: [{broker: lon-e1, client: feed-1}]
+    subscribers: [par-gw]
+    scope: federation
+    contract: {delivery: exactly-once, order: fifo, within_ms: 250, priority: 5, home: lon-gw}
+    protocol: order-entry
+items: {equities: [prices/equity]}
+routes:
+  - {at: lon-gw, from: "*", to: par-gw, next: par-gw, colours: [none, lon-e1, lon-gw--lon-e1]}
+protocols: {order-entry: protocols/order-entry.yaml}
+requirements: {survive: {links: 1, brokers: 1}, regions: {radius_km: 100}}
+"""
+
+
+def test_every_section_of_the_file_becomes_records() -> None:
+    federation = loads(TRADE_NET)
+    assert federation.name == "trade-net"
+    assert federation.brokers["lon-gw"].takeover == Takeover(
+        publishers=("lon-e1",), subscribers=("lon-e1",)
+    )
+    assert federation.topics["prices/equity"].publishers == (
+        Client(broker="lon-e1", client="feed-1"),
+    )
+    assert federation.links[0].latency_ms == 8
+    assert federation.requirements.survive.links == 1
+    assert federation.bridges[0].from_ == "lon-gw"
+
+
+def test_every_entry_knows_its_line() -> None:
+    source = loads(TRADE_NET, file="trade.yaml").source
+    lines = TRADE_NET.splitlines()
+    for section, index, text in [
+        ("brokers", 2, "par-gw:"),
+        ("links", 1, "[lon-gw, lon-e1]"),
+        ("topics", 0, "prices/equity:"),
+        ("routes", 0, "at: lon-gw"),
+    ]:
+        where = source.where(section, index)
+        assert where.file == "trade.yaml"
+        assert text in lines[where.line - 1]
+
+
+def test_a_federation_made_in_memory_has_no_lines() -> None:
+    federation = Federation(name="solo", brokers={"a": Broker()})
+    assert federation.source.where("brokers", 0) == Where("<memory>", 0)
+
+
+def test_text_written_and_read_again_is_the_same() -> None:
+    federation = loads(TRADE_NET)
+    assert loads(dump(federation)) == federation
+
+
+def test_aliases_and_merges_spare_repetition() -> None:
+    federation = loads("""
+federation: shared
+brokers:
+  a: &edge {make: mosquitto, fails: 0.01}
+  b: *edge
+  c: {<<: *edge, fails: 0.5}
+""")
+    assert federation.brokers["a"] == federation.brokers["b"]
+    assert federation.brokers["c"] == Broker(make="mosquitto", fails=0.5)
+
+
+def test_words_of_yaml_1_1_stay_text() -> None:
+    federation = loads("{federation: no, brokers: {on: , off: }, links: [{between: [on, off]}]}")
+    assert federation.name == "no"
+    assert federation.links == (Link(between=("on", "off")),)
+
+
+def test_an_empty_section_or_entry_is_all_defaults() -> None:
+    federation = loads("federation: x\nbrokers:\n  a:\n  b:\nlinks:\ntopics:\n")
+    assert federation.brokers == {"a": Broker(), "b": Broker()}
+
+
+def test_performance_reproduces_the_thesis() -> None:
+    # Wang 2015, table 4-5 and the figures below it: r = 10, n = 3 give 4688 messages a second.
+    activemq = Performance(receive_us=48.81, filter_us=0.162, send_us=16.4)
+    assert int(activemq.capacity_msgs_s(filters=3, replication=10)) == 4688
+    assert Performance(receive_us=0, filter_us=0, send_us=0).capacity_msgs_s(
+        filters=1, replication=1
+    ) == float("inf")
+
+
+@pytest.mark.parametrize("name", ["f.yaml", "f.yml", "f.parquet", "new/folder/f.yaml"])
+def test_saved_and_loaded_is_the_same_in_either_form(tmp_path: Path, name: str) -> None:
+    federation = loads(TRADE_NET)
+    for _ in range(2):  # the second time over what is there
+        save(federation, tmp_path / name)
+        assert load(tmp_path / name) == federation
+    assert not [p for p in (tmp_path / name).parent.iterdir() if p.name.startswith(".")]
+
+
+def test_a_failed_save_leaves_the_old_file_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "f.yaml"
+    file.write_text("precious")
+
+    def full(*_: object, **__: object) -> str:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("ropewalk.federation.saving.dump", full)
+    with pytest.raises(Exception, match="No space left"):
+        save(loads(TRADE_NET), file)
+    assert file.read_text() == "precious"
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_folder_that_is_no_federation_is_never_replaced(tmp_path: Path) -> None:
+    mine = tmp_path / "mine.parquet"
+    mine.mkdir()
+    (mine / "letter.txt").write_text("precious")
+    with pytest.raises(Exception, match="cannot be written"):
+        save(loads(TRADE_NET), mine)
+    assert (mine / "letter.txt").read_text() == "precious"
+
+
+@pytest.mark.parametrize("table", ["brokers", "links", "topics"])
+def test_a_damaged_large_form_is_refused(tmp_path: Path, table: str) -> None:
+    folder = tmp_path / "f.parquet"
+    save(loads(TRADE_NET), folder)
+    file = folder / f"{table}.parquet"
+    whole = file.read_bytes()
+    for broken in (whole[: len(whole) // 2], b"", b"PAR1" + whole[4:-8] + b"\0" * 8):
+        file.write_bytes(broken)
+        with pytest.raises(FederationError) as caught:
+            load(folder)
+        assert caught.value.findings[0].code == "F040"
+    file.unlink()
+    with pytest.raises(FederationError, match=r"F040.*needs"):
+        load(folder)
+
+
+def test_a_foreign_table_in_the_large_form_is_refused(tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    folder = tmp_path / "f.parquet"
+    save(loads(TRADE_NET), folder)
+    pq.write_table(pa.table({"name": ["a"]}), folder / "brokers.parquet")
+    with pytest.raises(FederationError, match="not written by this version"):
+        load(folder)
+
+
+def test_the_large_form_is_checked_for_sense_too(tmp_path: Path) -> None:
+    broken = Federation(name="x", brokers={"a": Broker()}, links=(Link(between=("a", "zz")),))
+    save(broken, tmp_path / "f.parquet")
+    with pytest.raises(FederationError, match=r"F020.*'zz'"):
+        load(tmp_path / "f.parquet")

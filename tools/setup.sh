@@ -1,0 +1,33 @@
+#!/bin/sh
+# Makes .venv with everything pinned in constraints.txt. Needs python3 (3.11 or newer) and nothing else.
+set -eu
+
+for name in python3 python3.14 python3.13 python3.12 python3.11; do
+    if command -v "$name" >/dev/null && "$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
+        python=$name
+        break
+    fi
+done
+if [ -z "${python:-}" ]; then
+    echo "setup: Ropewalk needs Python 3.11 or newer, and none was found: install python3" >&2
+    exit 1
+fi
+
+# Debian and Ubuntu ship venv apart from python3.
+if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
+    as_root=
+    [ "$(id -u)" = 0 ] || as_root="sudo -n"
+    echo "setup: installing python3-venv" >&2
+    if ! { $as_root apt-get update -qq && $as_root apt-get install -y -qq python3-venv; } >&2; then
+        echo "setup: $python has no venv module: run 'apt-get install python3-venv' as root" >&2
+        exit 1
+    fi
+fi
+
+echo "setup: installing into .venv (a few minutes, once)" >&2
+rm -f .venv/.ready
+"$python" -m venv --clear .venv
+pip() { .venv/bin/python -m pip --quiet --disable-pip-version-check --no-input "$@"; }
+pip install --constraint constraints.txt hatchling editables
+pip install --constraint constraints.txt --no-build-isolation --editable '.[dev]'
+touch .venv/.ready
