@@ -1,3 +1,5 @@
+from typing import Any
+
 import networkx as nx
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -7,7 +9,7 @@ from ropewalk.federation.dump import dump
 from ropewalk.federation.generators import GENERATORS, generate
 
 sizes = st.integers(2, 30)
-OPTIONS: dict[str, st.SearchStrategy[dict[str, object]]] = {
+OPTIONS: dict[str, st.SearchStrategy[dict[str, Any]]] = {
     "ring": st.fixed_dictionaries({"brokers": st.integers(3, 30)}),
     "grid": st.fixed_dictionaries({"rows": st.integers(1, 6), "columns": st.integers(2, 6)}),
     "tree": st.fixed_dictionaries({"depth": st.integers(1, 4), "fanout": st.integers(1, 3)}),
@@ -42,7 +44,7 @@ def as_networkx(federation: Federation) -> "nx.Graph[str]":
 @given(calls)
 @settings(max_examples=150)
 def test_every_generated_federation_loads_and_is_connected(
-    call: tuple[str, dict[str, object], int, int],
+    call: tuple[str, dict[str, Any], int, int],
 ) -> None:
     name, options, seed, topics = call
     federation = generate(name, seed=seed, topics=topics, subscribers=1, **options)
@@ -55,7 +57,7 @@ def test_every_generated_federation_loads_and_is_connected(
 @given(calls)
 @settings(max_examples=50)
 def test_the_graph_has_the_neighbours_that_networkx_has(
-    call: tuple[str, dict[str, object], int, int],
+    call: tuple[str, dict[str, Any], int, int],
 ) -> None:
     name, options, seed, _ = call
     federation = generate(name, seed=seed, **options)

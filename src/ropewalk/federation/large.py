@@ -3,6 +3,7 @@
 For federations beyond what YAML text is good for; Spark reads the same tables.
 """
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,8 @@ _REST = "federation.yaml"
 
 _TEXTS = pa.list_(pa.string())
 _PLACE = pa.list_(pa.float64())
-_ATTACHED = pa.list_(pa.struct([("broker", pa.string()), ("client", pa.string())]))
+_CLIENTS = {"publishers": "publisher_clients", "subscribers": "subscriber_clients"}
+"""Beside the column of brokers, one of their clients' names; null where a topic names none."""
 
 TABLES = {
     "brokers": pa.schema(
@@ -61,8 +63,10 @@ TABLES = {
     "topics": pa.schema(
         [
             ("name", pa.string()),
-            ("publishers", _ATTACHED),
-            ("subscribers", _ATTACHED),
+            ("publishers", _TEXTS),
+            ("publisher_clients", _TEXTS),
+            ("subscribers", _TEXTS),
+            ("subscriber_clients", _TEXTS),
             ("scope", pa.string()),
             (
                 "contract",
@@ -143,13 +147,16 @@ def _rows(file: Path) -> list[dict[str, Any]]:
     version = (table.schema.metadata or {}).get(_VERSION_KEY)
     if version != VERSION:
         raise _damaged(file, "not written by this version of the large form: write it again")
-    return [_without_nulls(row) for row in table.to_pylist()]
+    # Columns without a single value are left out at once: most of a table's cells are such.
+    used = [name for name in table.column_names if table[name].null_count < len(table)]
+    columns = [table[name].to_pylist() for name in used]
+    return [_without_nulls(zip(used, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
-def _without_nulls(row: dict[str, Any]) -> dict[str, Any]:
+def _without_nulls(fields: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     return {
-        key: _without_nulls(value) if isinstance(value, dict) else value
-        for key, value in row.items()
+        key: _without_nulls(value.items()) if type(value) is dict else value
+        for key, value in fields
         if value is not None
     }
 
@@ -159,14 +166,21 @@ def _named(entries: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _attachments_out(row: dict[str, Any]) -> dict[str, Any]:
-    for role in ("publishers", "subscribers"):
-        row[role] = [{"broker": one} if isinstance(one, str) else one for one in row.get(role, ())]
+    for role, clients in _CLIENTS.items():
+        attached = row.get(role, [])
+        if not all(isinstance(one, str) for one in attached):
+            row[clients] = [None if isinstance(one, str) else one["client"] for one in attached]
+            row[role] = [one if isinstance(one, str) else one["broker"] for one in attached]
     return row
 
 
 def _attachments_in(row: dict[str, Any]) -> dict[str, Any]:
-    for role in ("publishers", "subscribers"):
-        row[role] = [one if one["client"] is not None else one["broker"] for one in row[role]]
+    for role, clients in _CLIENTS.items():
+        if clients in row:
+            row[role] = [
+                broker if client is None else {"broker": broker, "client": client}
+                for broker, client in zip(row[role], row.pop(clients), strict=False)
+            ]
     return row
 
 

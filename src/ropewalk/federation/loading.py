@@ -27,7 +27,8 @@ def load(path: str | Path, *, max_mb: float = MAX_YAML_MB) -> Federation:
     """
     path = Path(path)
     if path.is_dir():
-        return _checked(large.read(path), str(path))
+        with _no_garbage_collection():
+            return _checked(large.read(path), str(path))
     return loads(_read(path, max_mb), file=str(path))
 
 

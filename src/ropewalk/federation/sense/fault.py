@@ -22,7 +22,7 @@ class Fault:
 
 def did_you_mean(name: str, names: Collection[str]) -> str:
     """A hint at the nearest known name, or nothing."""
-    near = get_close_matches(name, names, n=1) if len(names) <= _MANY else []
+    near = get_close_matches(name, names, n=1, cutoff=0.7) if len(names) <= _MANY else []
     return f"did you mean {near[0]!r}?" if near else ""
 
 

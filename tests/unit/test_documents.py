@@ -1,0 +1,67 @@
+"""Every command that README and docs show is run here, and prints what they say."""
+
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+
+from ropewalk.federation import load
+from tests.conftest import Run
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+FENCE = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
+
+
+def shown(page: Path) -> list[tuple[str, str]]:
+    """The commands of a page and what it says they print."""
+    blocks = [body for kind, body in FENCE.findall(page.read_text("utf-8")) if kind == "console"]
+    parts = [part for body in blocks for part in body.split("$ ")[1:]]
+    return [(command, out.strip()) for command, _, out in (part.partition("\n") for part in parts)]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_print_what_the_page_says(
+    ropewalk: Run, page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    monkeypatch.chdir(tmp_path)
+    for command, expected in shown(page):
+        program, *arguments = shlex.split(command)
+        assert program == "ropewalk"
+        printed = ropewalk(*arguments).out.strip()
+        if expected:
+            assert printed == expected, command
+
+
+def test_the_readme_shows_commands() -> None:
+    assert len(shown(ROOT / "README.md")) >= 6
+
+
+def test_python_in_the_pages_runs(
+    ropewalk: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ropewalk("new", "mine.yaml")
+    programs = [
+        body
+        for page in PAGES
+        for kind, body in FENCE.findall(page.read_text("utf-8"))
+        if kind == "python"
+    ]
+    assert programs
+    for program in programs:
+        exec(compile(program, "page", "exec"), {})
+
+
+def test_yaml_in_the_pages_and_examples_loads(tmp_path: Path) -> None:
+    for page in PAGES:
+        for kind, body in FENCE.findall(page.read_text("utf-8")):
+            if kind == "yaml":
+                (tmp_path / "f.yaml").write_text(body, "utf-8")
+                load(tmp_path / "f.yaml")
+    for example in sorted((ROOT / "examples").glob("*.yaml")):
+        if example.name != "broken.yaml":
+            load(example)
