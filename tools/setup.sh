@@ -27,7 +27,13 @@ fi
 echo "setup: installing into .venv (a few minutes, once)" >&2
 rm -f .venv/.ready
 "$python" -m venv --clear .venv
-pip() { .venv/bin/python -m pip --quiet --disable-pip-version-check --no-input "$@"; }
+pip() {
+    if ! .venv/bin/python -m pip --disable-pip-version-check --no-input "$@" >.venv/setup.log 2>&1; then
+        tail -n 20 .venv/setup.log >&2
+        echo "setup: pip failed; all it said is in .venv/setup.log" >&2
+        exit 1
+    fi
+}
 pip install --constraint constraints.txt hatchling editables
 pip install --constraint constraints.txt --no-build-isolation --editable '.[dev]'
 touch .venv/.ready
