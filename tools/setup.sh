@@ -18,7 +18,7 @@ if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
     as_root=
     [ "$(id -u)" = 0 ] || as_root="sudo -n"
     echo "setup: installing python3-venv" >&2
-    if ! { $as_root apt-get update -qq && $as_root apt-get install -y -qq python3-venv; } >&2; then
+    if ! { $as_root apt-get update -qq && $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq python3-venv; } >&2; then
         echo "setup: $python has no venv module: run 'apt-get install python3-venv' as root" >&2
         exit 1
     fi

@@ -40,6 +40,14 @@ def test_the_readme_shows_commands() -> None:
     assert len(shown(ROOT / "README.md")) >= 6
 
 
+def test_the_demo_ends_as_the_readme_says(
+    ropewalk: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    blocks = dict(FENCE.findall((ROOT / "README.md").read_text("utf-8")))
+    assert ropewalk("demo").out.endswith(blocks["text"])
+
+
 def test_python_in_the_pages_runs(
     ropewalk: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
 import typer
 import typer.core
 
-from ropewalk.cli.contract import Json, contract, finish
+from ropewalk.cli.contract import Json, contract, finish, progress
 from ropewalk.report.document import Document
 
 if TYPE_CHECKING:
@@ -110,11 +110,12 @@ def _run(name: str, given: dict[str, Any]) -> None:
         from ropewalk.federation.generators import generate
         from ropewalk.report.tables import summary_line, summary_of
 
-        federation = generate(name, **given)
+        with progress(f"generating {name}"):
+            federation = generate(name, **given)
+            if out is not None:
+                save(federation, out)
         summary = {**summary_of(federation), "file": str(out) if out else None}
-        if out is not None:
-            save(federation, out)
-        elif not as_json:
+        if out is None and not as_json:
             typer.echo(dump(federation), nl=False)
             return
         done = Document("generate", True, summary)

@@ -18,6 +18,8 @@ from ropewalk.federation.yaml_text import Parsed, parse
 from ropewalk.findings import Finding, Where
 
 MAX_YAML_MB = 64
+HINTED = 100
+"""So many unknown names are compared with the known ones, to hint at a slip of the pen."""
 
 
 def load(path: str | Path, *, max_mb: float = MAX_YAML_MB) -> Federation:
@@ -52,7 +54,8 @@ def loads(text: str, *, file: str = "<text>") -> Federation:
 
 
 def _checked(federation: Federation, file: str) -> Federation:
-    findings = [Finding(fault.code, fault.message, Where(file)) for fault in check(federation)]
+    told = _in_words(list(check(federation)))
+    findings = [Finding(fault.code, words, Where(file)) for fault, words in told]
     if findings:
         raise FederationError(findings)
     return federation
@@ -90,14 +93,16 @@ def _all_faults(text: str, file: str, error: ValidationError | None) -> Federati
     faults: list[Fault] = list(shape.explain(error, parsed.value)) if error else []
     rest = well_shaped(parsed.value)
     if rest is not None:
-        faults += [fault for fault in rest.faults() if not _told(fault, faults)]
-    located = [(parsed.line_of(fault.path), fault.code, fault.message) for fault in faults]
-    return _error(file, located + [(one.line, one.code, one.message) for one in parsed.faults])
+        # What was cut out because of a fault that is told already is not missed once more.
+        cut = {fault.path[:n] for fault in faults for n in range(1, len(fault.path) + 1)}
+        faults += [fault for fault in rest.faults() if fault.path not in cut]
+    told = [(parsed.line_of(fault.path), fault.code, words) for fault, words in _in_words(faults)]
+    return _error(file, told + [(one.line, one.code, one.message) for one in parsed.faults])
 
 
-def _told(fault: Fault, told: list[Fault]) -> bool:
-    """Whether what a check misses was cut out because of a fault that is told already."""
-    return any(other.path[: len(fault.path)] == fault.path for other in told)
+def _in_words(faults: list[Fault]) -> Iterator[tuple[Fault, str]]:
+    for i, fault in enumerate(faults):
+        yield fault, fault.in_words(with_hint=i < HINTED)
 
 
 def _unusable(parsed: Parsed, file: str) -> FederationError:

@@ -1,9 +1,8 @@
 """Names of the trade: brokers, links, topics, failures, and how a text stands for them."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from fnmatch import translate
 
 LINK_MARK = "--"
 """Joins the two ends of a link: `lon-gw--par-gw`. No name may contain it."""
@@ -64,8 +63,39 @@ def matching(pattern: str, names: Iterable[str]) -> list[str]:
     >>> matching("2.0.*", ["2.0.0.1", "1.0.0.1"])
     ['2.0.0.1']
     """
-    match = re.compile(translate(pattern)).match
+    match = re.compile(".*".join(map(re.escape, pattern.split("*")))).fullmatch
     return [name for name in names if match(name)]
+
+
+class BrokerPatterns:
+    """Which brokers a pattern stands for: by name or, where no name matches, by address."""
+
+    def __init__(self, addresses: Mapping[str, str | None]) -> None:
+        self._names = addresses.keys()
+        self._by_address = {address: name for name, address in addresses.items() if address}
+        self._matched: dict[str, tuple[str, ...]] = {}
+
+    def match(self, pattern: str) -> tuple[str, ...]:
+        """The brokers' names; a pattern is looked up once, however many routes use it.
+
+        >>> BrokerPatterns({"b1": "2.0.0.1", "b2": None}).match("2.0.*")
+        ('b1',)
+        """
+        if pattern not in self._matched:
+            self._matched[pattern] = self._look_up(pattern)
+        return self._matched[pattern]
+
+    def _look_up(self, pattern: str) -> tuple[str, ...]:
+        if pattern in self._names:
+            return (pattern,)
+        if pattern in self._by_address:
+            return (self._by_address[pattern],)
+        if "*" not in pattern:
+            return ()
+        named = matching(pattern, self._names)
+        return tuple(
+            named or [self._by_address[one] for one in matching(pattern, self._by_address)]
+        )
 
 
 def topic_fault(topic: str) -> str | None:

@@ -5,7 +5,7 @@ broker in another.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import ValidationError
@@ -30,7 +30,7 @@ class Rest:
     def faults(self) -> Iterator[Fault]:
         """The rest's faults of sense, with the paths they have in the whole file."""
         for fault in check(self.federation):
-            yield Fault(fault.code, _whole(fault.path, self.kept), fault.message)
+            yield replace(fault, path=_whole(fault.path, self.kept))
 
 
 def without_empty(values: dict[str, Any]) -> dict[str, Any]:

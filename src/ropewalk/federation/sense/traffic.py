@@ -3,8 +3,14 @@
 from collections.abc import Iterator
 
 from ropewalk.federation.arrays import broker_of
-from ropewalk.federation.facts import Federation, Topic
-from ropewalk.federation.names import LINK_MARK, Failure, link_name, matching, topic_fault
+from ropewalk.federation.facts import Federation, Route, Topic
+from ropewalk.federation.names import (
+    LINK_MARK,
+    BrokerPatterns,
+    Failure,
+    link_name,
+    topic_fault,
+)
 from ropewalk.federation.sense.fault import Fault, unknown
 from ropewalk.federation.yaml_text import Path
 
@@ -77,69 +83,64 @@ def items(federation: Federation) -> Iterator[Fault]:
 
 
 def routes(federation: Federation) -> Iterator[Fault]:
-    """A hand-made route matches brokers, and its next hop is a neighbour."""
+    """A hand-made route matches brokers, its next hop is a neighbour, its failures exist."""
     if not federation.routes:
         return
-    table = _Neighbours(federation)
+    hops, failures = _Hops(federation), _Failures(federation)
     for i, route in enumerate(federation.routes):
         path: Path = ("routes", i)
-        matched = {}
         for field, pattern in (("at", route.at), ("from", route.from_), ("to", route.to)):
-            matched[field] = table.match(pattern)
-            if not matched[field]:
-                message = f"{field}: {pattern!r} matches no broker's name or address"
+            if not hops.patterns.match(pattern):
+                message = f"{field}: {pattern!r} matches no broker's name or address: correct it"
                 yield Fault("F028", (*path, field), message)
-        yield from table.bad_next(route.next, matched["at"], matched["to"], (*path, "next"))
+        yield from hops.faults(route, (*path, "next"))
         for j, colour in enumerate(route.colours):
-            yield from _failure(colour, federation, (*path, "colours", j))
+            yield from failures.faults(colour, (*path, "colours", j))
 
 
-class _Neighbours:
-    """Who is linked to whom, for the check of next hops; brokers go by name or address."""
+class _Hops:
+    """Who is linked to whom, for the check of next hops."""
 
     def __init__(self, federation: Federation) -> None:
         self.brokers = federation.brokers
-        self.by_address = {b.address: n for n, b in federation.brokers.items() if b.address}
-        self.linked: dict[str, set[str]] = {name: {name} for name in federation.brokers}
+        self.patterns = BrokerPatterns({name: b.address for name, b in self.brokers.items()})
+        self.linked: dict[str, set[str]] = {name: {name} for name in self.brokers}
         for a, b in (link.between for link in federation.links):
             if a in self.linked and b in self.linked:
                 self.linked[a].add(b)
                 self.linked[b].add(a)
 
-    def match(self, pattern: str) -> list[str]:
-        if pattern in self.brokers:
-            return [pattern]
-        names = matching(pattern, self.brokers)
-        return names or [self.by_address[a] for a in matching(pattern, self.by_address)]
-
-    def bad_next(self, hop: str, at: list[str], to: list[str], path: Path) -> Iterator[Fault]:
-        hops = to if hop == "*" else self.match(hop)
-        if len(hops) != 1 and hop != "*":
-            yield unknown("broker", hop, self.brokers, path, "brokers")
+    def faults(self, route: Route, path: Path) -> Iterator[Fault]:
+        straight = route.next == "*"
+        hops = self.patterns.match(route.to if straight else route.next)
+        if len(hops) != 1 and not straight:
+            yield unknown("broker", route.next, self.brokers, path, "brokers")
             return
-        for broker in at:
-            missing = [other for other in hops if other not in self.linked[broker]]
-            if missing:
-                lacks = f"{broker!r} has no link to {missing[0]!r}"
-                message = f"next: {lacks}: add the link, or name a neighbour"
-                yield Fault("F029", path, message)
+        for broker in self.patterns.match(route.at):
+            missing = next((one for one in hops if one not in self.linked[broker]), None)
+            if missing is not None:
+                lacks = f"{broker!r} has no link to {missing!r}"
+                yield Fault("F029", path, f"next: {lacks}: add the link, or name a neighbour")
                 return
 
 
-def _failure(text: str, federation: Federation, path: Path) -> Iterator[Fault]:
-    failure = Failure.parse(text)
-    linked = {link_name(*link.between) for link in federation.links}
-    groups = {g for link in federation.links for g in link.risk_groups} | set(
-        federation.risk_groups
-    )
-    for kind, names, known in (
-        ("broker", failure.brokers, set(federation.brokers)),
-        ("link", failure.links, linked),
-        ("risk group", failure.groups, groups),
-        ("site", failure.sites, set(federation.sites)),
-    ):
-        for name in sorted(names - known):
-            hint = f"write BROKER, BROKER{LINK_MARK}BROKER, group:NAME, site:NAME or none"
-            yield Fault(
-                "F033", path, f"{text!r} names no failure, {kind} {name!r} is unknown: {hint}"
-            )
+class _Failures:
+    """What can fail, by kind, for the check of colours."""
+
+    def __init__(self, federation: Federation) -> None:
+        groups = {group for link in federation.links for group in link.risk_groups}
+        groups.update(group for one in federation.brokers.values() for group in one.risk_groups)
+        self.known = {
+            "brokers": set(federation.brokers),
+            "links": {link_name(*link.between) for link in federation.links},
+            "groups": groups | set(federation.risk_groups),
+            "sites": set(federation.sites),
+        }
+
+    def faults(self, text: str, path: Path) -> Iterator[Fault]:
+        failure = Failure.parse(text)
+        for kind, known in self.known.items():
+            for name in sorted(getattr(failure, kind) - known):
+                forms = f"BROKER, BROKER{LINK_MARK}BROKER, group:NAME, site:NAME or none"
+                message = f"colour {text!r}: {name!r} is not among the {kind}: write {forms}"
+                yield Fault("F033", path, message)
