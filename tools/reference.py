@@ -7,7 +7,7 @@ from typing import Any
 import typer
 
 from ropewalk.cli import app
-from ropewalk.federation.shape import schema
+from ropewalk.federation.schema import schema
 from ropewalk.findings import rules
 
 FOLDER = Path(__file__).parents[1] / "docs" / "reference"

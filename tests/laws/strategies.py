@@ -27,9 +27,9 @@ from ropewalk.federation.facts import (
 )
 from ropewalk.federation.names import topic_fault
 
-AWKWARD = ["no", "on", "null", "1", "1e3", "0x1f", "1_000", "true", "é", "a.b", "a:b", "2.0.0.1"]
+AWKWARD = ["no", "on", "null", "1", "1e3", "0x1f", "1_000", "true", "é", "a.b", "a@b", "2.0.0.1"]
 names = st.one_of(
-    st.sampled_from(AWKWARD), st.from_regex(r"\A[a-z0-9][a-z0-9_.:@]{0,6}(-[a-z0-9])?\Z")
+    st.sampled_from(AWKWARD), st.from_regex(r"\A[a-z0-9][a-z0-9_.@]{0,6}(-[a-z0-9])?\Z")
 )
 texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
 topic_names = texts.filter(lambda text: topic_fault(text) is None)
@@ -69,7 +69,7 @@ def federations(draw: st.DrawFn) -> Federation:
                 make="mosquitto",
                 url=draw(st.sampled_from([None, "mqtt://127.0.0.1:1883", "mqtts://h:1"])),
                 credentials=draw(st.sampled_from([None, "env:X", "file:/etc/key"])),
-                address=draw(st.none() | texts),
+                address=draw(st.sampled_from([None, f"address of {name}"])),
                 takeover=Takeover(
                     publishers=tuple(one for one in draw(some) if one != name),
                     subscribers=tuple(one for one in draw(some) if one != name),

@@ -67,3 +67,38 @@ def test_any_bytes_at_all_give_a_federation_or_findings(content: bytes) -> None:
         file.flush()
         with contextlib.suppress(FederationError):
             load(file.name)
+
+
+# A fault to plant on a line of its own: section, entry, code.
+PLANTED = [
+    ("links", "- {between: [%s, nowhere]}", "F020"),
+    ("links", "- {between: [%s, %s]}", "F021"),
+    ("links", "- {between: [%s], cost: 3}", "F010"),
+    ("links", "- {between: [%s, nowhere], latency_ms: -1}", "F020 F013"),
+    ("topics", "planted: {subscribers: [%s]}", "F024"),
+    ("topics", "planted: {publishers: [%s], scope: local}", "F015"),
+    ("topics", "planted/#/x: {publishers: [%s]}", "F025"),
+    ("brokers", "planted: {takeover: [planted]}", "F031"),
+    ("brokers", "planted: {fails: often}", "F012"),
+    ("sites", "planted: {xyz: [1, 2]}", "F011"),
+]
+
+
+@given(federations(), st.sampled_from(PLANTED))
+@settings(max_examples=200)
+def test_a_planted_fault_is_found_alone_at_its_line(
+    federation: Federation, planted: tuple[str, str, str]
+) -> None:
+    section, entry, codes = planted
+    lines = dump(federation).splitlines()
+    if f"{section}:" not in lines:
+        lines.append(f"{section}:")
+    at = lines.index(f"{section}:") + 1
+    name = f'"{next(iter(federation.brokers))}"'
+    lines.insert(at, "  " + entry.replace("%s", name))
+    try:
+        loads("\n".join(lines))
+    except FederationError as error:
+        found = error.findings
+    assert {one.where.line for one in found} == {at + 1}
+    assert sorted(one.code for one in found) == sorted(codes.split())

@@ -10,7 +10,7 @@ def test_edges_carry_no_transit_and_brokers_know_their_domain() -> None:
     graph = loads(TRADE_NET).graph
     assert graph.names == ("lon-gw", "lon-e1", "par-gw")
     assert graph.transit.tolist() == [True, False, True]
-    assert graph.domain.tolist() == [0, 0, -1]
+    assert graph.domain.tolist() == [0, 0, 1 + 2]
 
 
 def test_a_link_without_latency_gets_that_of_light_in_fibre() -> None:
@@ -21,8 +21,7 @@ brokers: {a: {site: london}, b: {site: paris}, c: {}}
 links: [{between: [a, b]}, {between: [a, c]}, {between: [b, c], latency_ms: 7}]
 """
     latency_ms = loads(text).graph.latency_ms
-    assert latency_ms[0] == np.float64(latency_ms[0])
-    assert 1.6 < latency_ms[0] < 1.8  # 344 km
+    assert 1.6 < latency_ms[0] < 1.8  # 343 km
     assert latency_ms[1:].tolist() == [0.0, 7.0]
 
 
@@ -52,8 +51,9 @@ def test_a_federation_without_links_or_topics_has_empty_arrays() -> None:
 
 
 def test_ten_thousand_brokers_are_a_few_megabytes() -> None:
-    federation = generate("barabasi-albert", brokers=2_000, m=4, topics=2_000)
-    assert federation.graph.nbytes() + federation.topic_table.nbytes() < 1e6
+    federation = generate("grid", rows=100, columns=100, topics=10_000)
+    assert federation.graph.brokers == 10_000
+    assert federation.graph.nbytes() + federation.topic_table.nbytes() < 3e6
 
 
 def test_brokers_attach_to_the_node_they_name_or_the_nearest() -> None:

@@ -31,7 +31,9 @@ def test_commands_print_what_the_page_says(
     for command, expected in shown(page):
         program, *arguments = shlex.split(command)
         assert program == "ropewalk"
-        printed = ropewalk(*arguments).out.strip()
+        ran = ropewalk(*arguments)
+        printed = ran.out.strip()
+        assert ran.code == (2 if "findings;" in expected else 0), command
         if expected:
             assert printed == expected, command
 

@@ -13,49 +13,89 @@ HEAD = "federation: f\nbrokers:\n  a: {}\n  b: {}\n  c: {}\n"  # what follows st
 
 # code, text after HEAD, line of the fault, part of the message
 CASES = [
-    ("F004", "links: [\n", 7, "not YAML"),
-    ("F004", "links: {a: b: c}\n", 6, "not YAML (column"),
     ("F004", "sites: {x: \x07}\n", 6, "not allowed"),
     ("F004", "---\nfederation: g\n", 6, "second document"),
     ("F004", "sites: {[a]: {}}\n", 6, "must be a text"),
+    ("F004", "sites: {? {a: b} : {}}\n", 6, "must be a text"),
+    ("F004", "x: &x 1\nsites: {*x : {}}\n", 7, "not an alias"),
     ("F004", "sites: " + "[" * 40 + "]" * 40 + "\n", 6, "levels deep"),
     ("F005", "sites:\n  x: {}\n  x: {}\n", 8, "'x' is written twice"),
     ("F006", "sites: !set {x: {}}\n", 6, "tag"),
     ("F006", "sites: {x: *nowhere}\n", 6, "nowhere"),
     ("F006", "sites: {x: {<<: 3}}\n", 6, "<<"),
     ("F010", "links:\n  - {cost: 1}\n", 7, "write between: [BROKER, BROKER]"),
+    ("F010", "links:\n  - {between: [a]}\n", 7, "write between: [BROKER, BROKER]"),
+    ("F010", "sites: {s: {at: [1]}}\n", 6, "write at: [LATITUDE, LONGITUDE]"),
+    ("F010", "links: [{between: [a, b]}]\nroutes: [{to: a, next: b}]\n", 7, "write at: BROKER"),
     ("F011", "links:\n  - {between: [a, b], latency: 3}\n", 7, "did you mean 'latency_ms'?"),
     ("F011", "topix: {}\n", 6, "did you mean 'topics'?"),
+    ("F011", "topicz:\n", 6, "did you mean 'topics'?"),
+    ("F011", "links: [{betwen: [a, b]}]\nroutes: [{at: a, to: b, next: b}]\n", 6, "'between'?"),
+    ("F011", "links: [{between: [a, b], fails: 0,5}]\n", 6, "with a point, not a comma"),
+    ("F011", "links: [{between: [a, b], cost:5}]\n", 6, "a space after the colon"),
+    ("F011", "sites: {s: {lat: 5}}\n", 6, "write at: [LATITUDE, LONGITUDE]"),
     ("F012", "links:\n  - {between: [a, b], cost: many}\n", 7, "write a whole number"),
-    ("F012", "links: {a: b}\n", 6, "write a list"),
-    ("F012", "sites: [london]\n", 6, "write a map"),
-    ("F012", "topics: {t: {publishers: [5]}}\n", 6, "in quotes"),
+    ("F012", "links: {a: b}\n", 6, "write [{between: [BROKER, BROKER]}]"),
+    ("F012", "links: [[a, b]]\n", 6, "link 1: it is ['a', 'b']: write {between: [BROKER, BROKER]}"),
+    ("F012", "sites: [london]\n", 6, "write {NAME: {at: [LATITUDE, LONGITUDE]}}"),
+    ("F012", "topics: {t: {publishers: [5]}}\n", 6, 'in quotes: "5"'),
+    ("F012", "topics: {t: {publishers: [true]}}\n", 6, 'in quotes: "true"'),
+    ("F012", "topics: {t: {publishers: a}}\n", 6, "write [BROKER]"),
+    ("F012", "risk_groups: {duct: 0.001}\n", 6, "write {fails: 0.001}"),
+    ("F012", "requirements: {survive: 1}\n", 6, "write {links: 1}"),
     ("F013", "links:\n  - {between: [a, b], latency_ms: -3}\n", 7, "at least 0"),
-    ("F013", "links:\n  - {between: [a, b], loss: 1.5}\n", 7, "at most 1"),
+    ("F013", "links:\n  - {between: [a, b], cost: 99999999}\n", 7, "at most 16,777,215"),
+    ("F013", "links:\n  - {between: [a, b], loss: 1.5}\n", 7, "a number from 0 to 1"),
     ("F013", "links:\n  - {between: [a, b], latency_ms: .inf}\n", 7, "finite"),
-    ("F010", "links:\n  - {between: [a]}\n", 7, "write between: [BROKER, BROKER]"),
-    ("F013", "links:\n  - {between: [a, b, c]}\n", 7, "at most 2"),
-    ("F013", "domains: {d: {gateways: []}}\n", 6, "at least 1"),
-    ("F014", "links:\n  - {between: [a, b], latency_ms: 8ms}\n", 7, "number of milliseconds"),
-    ("F014", "requirements: {regions: {radius_km: 100 km}}\n", 6, "number of kilometres"),
+    ("F013", "links:\n  - {between: [a, b, c]}\n", 7, "at most 2 entries"),
+    ("F013", "domains: {d: {gateways: []}}\n", 6, "at least 1 entry"),
+    (
+        "F014",
+        "links:\n  - {between: [a, b], latency_ms: 8ms}\n",
+        7,
+        "write 8, a plain number of milli",
+    ),
+    ("F014", "links:\n  - {between: [a, b], latency_ms: 1.5 s}\n", 7, "write 1500, a plain number"),
+    ("F014", "links:\n  - {between: [a, b], loss: 5%}\n", 7, "write 0.05, a plain number"),
+    ("F014", "links:\n  - {between: [a, b], latency_ms: 8 parsecs}\n", 7, "without the unit"),
+    (
+        "F014",
+        "requirements: {regions: {radius_km: 100 km}}\n",
+        6,
+        "write 100, a plain number of kilo",
+    ),
     ("F015", "topics: {t: {publishers: [a], scope: locl}}\n", 6, "federation or domain"),
-    ("F016", "sites: {two--dashes: {}}\n", 6, "not --"),
+    ("F016", "sites: {two--dashes: {}}\n", 6, "without --"),
     ("F016", "sites: {'': {}}\n", 6, "is no name"),
-    ("F020", "links:\n  - {between: [a, zz]}\n", 7, "write it under brokers"),
+    ("F016", "sites: {'a\\n': {}}\n", 6, "is no name"),
+    ("F016", "sites: {none: {}}\n", 6, "is no name"),
+    ("F016", "sites: {_x: {}}\n", 6, "starting with a letter or digit"),
+    ("F016", "links: [{between: [a, b], risk_groups: ['x + y']}]\n", 6, "is no name"),
+    ("F017", "links: [{between: [a, b], password: hunter2}]\n", 6, "env:NAME"),
+    ("F017", "bridges: [{from: a, to: b, addresses: ['mqtt://u:hunter2@h:1']}]\n", 6, "env:NAME"),
+    (
+        "F020",
+        "links:\n  - {between: [a, zz]}\n",
+        7,
+        "link 1: no broker is called 'zz': write it under",
+    ),
+    ("F020", "links:\n  - {between: [a, 'nats://u:hunter2@h']}\n", 7, "no broker is called that"),
     (
         "F020",
         "topics: {prices: {publishers: [a]}}\nitems: {i: [price]}\n",
         7,
         "did you mean 'prices'?",
     ),
-    ("F020", "domains: {d: {gateways: [zz]}}\n", 6, "no broker is called 'zz'"),
-    ("F020", "topics: {t: {publishers: [a], subscribers:\n  [zz]}}\n", 7, "'zz'"),
+    ("F020", "domains: {d: {gateways: [zz]}}\n", 6, "domain d: no broker is called 'zz'"),
+    ("F020", "topics: {t: {publishers: [a], subscribers:\n  [zz]}}\n", 7, "topic t: no broker"),
+    ("F020", "topics: {t: {publishers: [zz], subscribers: [a], scope: domain}}\n", 6, "'zz'"),
     ("F020", "topics: {t: {publishers: [a], contract: {home: zz}}}\n", 6, "'zz'"),
     ("F020", "topics: {t: {publishers: [a], protocol: zz}}\n", 6, "no protocol"),
     ("F020", "items: {i: [nothing]}\n", 6, "no topic is called"),
-    ("F020", "bridges: [{from: a, to: zz}]\n", 6, "'zz'"),
+    ("F020", "bridges: [{from: a, to: zz}]\n", 6, "bridge 1: no broker"),
     ("F020", "bridges: [{from: a, to: b, addresses: [zz]}]\n", 6, "'zz'"),
-    ("F020", "underlay: {nodes: {n: {}}, links: [{between: [n, m]}]}\n", 6, "no underlay node"),
+    ("F020", "underlay: {nodes: {n: {}}, links: [{between: [n, m]}]}\n", 6, "underlay link 1: no"),
+    ("F020", "links: [{between: [a, b], via: [n]}]\n", 6, "no underlay node"),
     (
         "F020",
         "risk_groups: {duct: {}}\nlinks: [{between: [a, b], risk_groups: [dukt]}]\n",
@@ -65,12 +105,15 @@ CASES = [
     ("F020", "links: [{between: [a, b]}]\nroutes: [{at: a, to: b, next: zz}]\n", 7, "'zz'"),
     ("F021", "links:\n  - {between: [a, a]}\n", 7, "to itself"),
     ("F021", "bridges: [{from: a, to: a}]\n", 6, "to itself"),
-    ("F022", "links:\n  - {between: [a, b]}\n  - {between: [b, a]}\n", 8, "a--b is written twice"),
+    ("F021", "underlay: {nodes: {n: }, links: [{between: [n, n]}]}\n", 6, "to itself"),
+    ("F022", "links:\n  - {between: [a, b]}\n  - {between: [b, a]}\n", 8, "a--b is link 1 already"),
     ("F023", "domains:\n  d: {gateways: [a]}\n  e: {gateways: [b], edges: [a]}\n", 8, "domain 'd'"),
-    ("F024", "topics:\n  t: {subscribers: [a]}\n", 7, "has no publisher"),
+    ("F024", "topics:\n  t: {subscribers: [a]}\n", 7, "topic t: it has no publisher"),
     ("F025", "topics: {a/#/b: {publishers: [a]}}\n", 6, "last level"),
-    ("F025", "topics: {a//b: {publishers: [a]}}\n", 6, "empty"),
-    ("F025", "bridges: [{from: a, to: b, patterns: [x+]}]\n", 6, "stand alone"),
+    ("F025", "topics: {prices.>: {publishers: [a]}}\n", 6, "+ for one level and #"),
+    ("F025", "topics: {prices/*: {publishers: [a]}}\n", 6, "+ for one level and #"),
+    ("F025", "topics: {'': {publishers: [a]}}\n", 6, "printable"),
+    ("F025", "bridges: [{from: a, to: b, patterns: [x+]}]\n", 6, "stands alone"),
     ("F026", "topics: {t: {publishers: [a], subscribers: [b], scope: domain}}\n", 6, "'b'"),
     ("F027", "sites: {x: {at: [1, 2], xy: [1, 2]}}\n", 6, "both"),
     ("F027", "sites:\n  x: {at: [1, 2]}\n  y: {xy: [1, 2]}\n", 8, "one kind"),
@@ -89,38 +132,95 @@ CASES = [
         "no underlay link joins",
     ),
     ("F032", "topics: {t: {publishers: [a]}}\nitems: {i: [t], j: [t]}\n", 7, "item 'i'"),
-    (
-        "F033",
-        "links: [{between: [a, b]}]\nroutes: [{at: a, to: b, next: b, colours: [b--c]}]\n",
-        7,
-        "BROKER--BROKER",
+    *(
+        (
+            "F033",
+            f"links: [{{between: [a, b]}}]\nroutes: [{{at: a, to: b, next: b, colours: ['{colour}']}}]\n",
+            7,
+            "BROKER--BROKER",
+        )
+        for colour in ("b--c", "site:nowhere", "none + a", "a +", "group: x")
     ),
     ("F034", "topics: {t: {publishers: [a], subscribers: [b, b]}}\n", 6, "twice"),
 ]
 
 # The same for faults inside the brokers themselves: the whole text.
+BROKER = "federation: f\nbrokers:\n  a: "  # on line 3
 WHOLE = [
     ("F002", "", 1, "ropewalk new"),
     ("F002", "# nothing but a comment\n", 1, "ropewalk new"),
-    ("F012", "just words", 1, "start it with `federation: NAME`"),
-    ("F012", "- a\n- b\n", 1, "start it with `federation: NAME`"),
+    ("F012", "listener 1883\nallow_anonymous true\n", 1, "no federation file"),
+    ("F012", "- a\n- b\n", 1, "starts with `federation: NAME`"),
     ("F010", "federation: f\n", 1, "write brokers: {NAME: {}}"),
     ("F010", "brokers: {a: {}}\n", 1, "write federation: NAME"),
-    ("F013", "federation: f\nbrokers: {}\n", 2, "at least 1"),
-    ("F012", "federation: f\nbrokers: [a, b]\nlinks: [{between: [a, b]}]\n", 2, "write a map"),
-    ("F015", "federation: f\nbrokers:\n  a: {make: nat}\n", 3, "did you mean 'nats'?"),
-    ("F017", "federation: f\nbrokers:\n  a: {credentials: hunter2}\n", 3, "env:NAME"),
-    ("F017", "federation: f\nbrokers:\n  a: {credentials: {pw: hunter2}}\n", 3, "env:NAME"),
-    ("F017", "federation: f\nbrokers:\n  a: {url: 'nats://u:hunter2@h:1'}\n", 3, "env:NAME"),
-    ("F018", "federation: f\nbrokers:\n  a: {url: 'mqtt://h:1'}\n", 3, "write nats://HOST:PORT"),
-    ("F018", "federation: f\nbrokers:\n  a: {url: 'nats://h:port'}\n", 3, "not a URL"),
-    ("F020", "federation: f\nbrokers:\n  a: {site: nowhere}\n", 3, "no site"),
-    ("F020", "federation: f\nbrokers:\n  a: {node: nowhere}\n", 3, "no underlay node"),
-    ("F020", "federation: f\nbrokers:\n  a: {takeover: [zz]}\n", 3, "'zz'"),
-    ("F030", "federation: f\nunderlay: {nodes: {n: , m: }, links: [{between: [n, m]}]}\n"
-     "brokers: {a: {node: n}, b: {node: n}}\nlinks: [{between: [a, b], via: [n, m]}]\n", 4, "must end"),
-    ("F031", "federation: f\nbrokers:\n  a: {takeover: [a]}\n", 3, "its own clients"),
+    ("F013", "federation: f\nbrokers: {}\n", 2, "at least 1 entry"),
+    ("F012", "federation: f\nbrokers: [a, b]\nlinks: [{between: [a, b]}]\n", 2, "{NAME: {}}"),
+    ("F015", BROKER + "{make: nat}\n", 3, "did you mean 'nats'?"),
+    ("F015", BROKER + "{make: NATS}\n", 3, "did you mean 'nats'?"),
+    ("F015", BROKER + "{make: mqtt, url: 'mqtt://h:1'}\n", 3, "did you mean 'mosquitto'?"),
+    ("F016", BROKER + "\n  'site:x': {}\n", 4, "is no name"),
+    *(("F017", BROKER + f"{{{text}}}\n", 3, "env:NAME") for text in (
+        "credentials: hunter2",
+        "credentials: {pw: hunter2}",
+        "password: hunter2",
+        "url: 'nats://u:hunter2@h:1'",
+        "url: 'nats://hunter2@h:1'",
+        "url: 'u:hunter2@h:1'",
+        "url: 'nats://h:1?password=hunter2'",
+    )),
+    ("F012", BROKER + "hunter2\n", 3, "it is a text: write {site: SITE}"),
+    ("F012", BROKER + "{url: ['nats://hunter2.example']}\n", 3, "url is a list"),
+    ("F018", BROKER + "{url: 'mqtt://h:1'}\n", 3, "write nats://HOST:PORT"),
+    ("F018", BROKER + "{url: 'nats://h:port'}\n", 3, "no address of a nats broker"),
+    ("F018", BROKER + "{url: 'nats://h h:1'}\n", 3, "no address of a nats broker"),
+    ("F020", BROKER + "{site: nowhere}\n", 3, "no site"),
+    ("F020", BROKER + "{node: nowhere}\n", 3, "no underlay node"),
+    ("F020", BROKER + "{takeover: [zz]}\n", 3, "'zz'"),
+    ("F012", BROKER + "{takeover: b}\n  b: {}\n", 3, "write [BROKER]"),
+    ("F031", BROKER + "{takeover: [a]}\n", 3, "its own clients"),
+    ("F029", BROKER + "\n  x1: \n  x2: \nroutes: [{at: a, to: x1, next: x*}]\n", 6, "stands for 2 brokers"),
+    ("F035", BROKER + "{address: x}\n  b: {address: x}\n", 4, "another broker's"),
+    ("F035", BROKER + "{address: b}\n  b: {}\n", 3, "another broker's"),
+    *(("F030", f"federation: f\nunderlay: {{nodes: {{{nodes}}}, links: [{{between: [n, m]}}]}}\n"
+     f"brokers: {{a: {{{a}}}, b: {{{b}}}}}\nlinks: [{{between: [a, b], via: [{via}]}}]\n", 4, words)
+      for nodes, a, b, via, words in (
+        ("n: , m: ", "node: n", "node: n", "n, m", "'b' is attached to 'n'"),
+        ("n: {xy: [0, 0]}, m: {xy: [9, 9]}", "xy: [0, 1]", "xy: [1, 0]", "n, m", "attached to 'n'"),
+        ("n: , m: ", "node: n", "node: n", "n, m, n, m, n", "twice"),
+    )),
+    # What was cut because of one fault is not missed a second time.
+    ("F012", BROKER + "{site: s}\nsites: {s: 5}\n", 4, "site s: it is 5"),
+    ("F012", BROKER + "{site: s}\nsites: [s]\n", 4, "sites is ['s']"),
+    ("F012", BROKER + "{node: n}\nunderlay: {nodes: {n: 5}}\n", 4, "underlay node n"),
+    ("F012", BROKER + "\ntopics: {t: 5}\nitems: {i: [t]}\n", 4, "topic t: it is 5"),
+    ("F012", BROKER + "\nitems: {i: [[t]]}\n", 4, "item i"),
+    ("F012", BROKER + "\nprotocols: {p: 5}\ntopics: {t: {publishers: [a], protocol: p}}\n", 4, "protocol p"),
+    ("F012", BROKER + "\n  b:\ndomains: {d: {gateways: 5}}\n"
+     "topics: {t: {publishers: [a], subscribers: [b], scope: domain}}\n", 5, "write [BROKER]"),
+    ("F012", BROKER + "{address: 5}\n  b:\nlinks: [{between: [a, b]}]\n"
+     "routes: [{at: '5', to: b, next: b}]\n", 3, 'in quotes: "5"'),
+    ("F020", BROKER + "\n  b:\ndomains: {d: {gateways: [a], edges: [a b]}}\n"
+     "topics: {t: {publishers: [a], subscribers: [b], scope: domain}}\n", 5, "'a b'"),
 ]  # fmt: skip
+
+# Slips that break YAML itself: the whole text, the line where the slip is, not where it shows.
+SLIPS = [
+    ("federation: f\nbrokers:\n\ta: {}\n", 3, "a tab: use spaces"),
+    ("federation: f\nbrokers:\n  a: {}\n b: {}\n", 4, "indentation"),
+    ("federation:acme\nbrokers: {a: }\n", 1, "no space after the colon"),
+    (HEAD + "topics\n  t: {publishers: [a]}\n", 6, "a colon is missing"),
+    (HEAD + "links:\n  - between: [a, b]\n    cost 8\n    loss: 0\n", 8, "a colon is missing"),
+    (HEAD + "sites: {x: {at: [1, 2]}\nlinks: []\n", 6, "the { that starts here is never closed"),
+    (HEAD + "sites: {x: {at: [1, 2}}\nlinks: []\n", 6, "the [ that starts here is never closed"),
+    (HEAD + "links: [\n", 6, "never closed"),
+    (HEAD + 'sites:\n  x: "abc\n  y: {}\n', 7, "never closed"),
+    (HEAD + "<<<<<<< HEAD\nlinks: []\n=======\n", 6, "merge conflict"),
+    ("federation:\u00a0f\nbrokers: {a: }\n", 1, "no-break space"),
+    (HEAD + "links:\n  -{between: [a, b]}\n", 7, "no space after the dash"),
+    (HEAD + "routes:\n - {at: a, to: b, next: *}\n", 7, "goes in quotes"),
+    (HEAD + "topics:\n  t: a: b\n", 7, "a second colon"),
+    (HEAD + "topics: @x\n", 6, "not YAML (column 9)"),
+]
 
 
 def faults(text: str) -> list[Finding]:
@@ -131,7 +231,11 @@ def faults(text: str) -> list[Finding]:
 
 @pytest.mark.parametrize(
     ("code", "text", "line", "words"),
-    [(code, HEAD + text, line, words) for code, text, line, words in CASES] + WHOLE,
+    [
+        *((code, HEAD + text, line, words) for code, text, line, words in CASES),
+        *WHOLE,
+        *(("F004", *slip) for slip in SLIPS),
+    ],
 )
 def test_a_fault_is_told_once_with_its_line(code: str, text: str, line: int, words: str) -> None:
     found = faults(text)
@@ -181,16 +285,40 @@ def test_a_missing_file_or_folder_is_told(tmp_path: Path) -> None:
 def test_bytes_that_are_not_utf8_are_told_with_their_line(tmp_path: Path) -> None:
     file = tmp_path / "f.yaml"
     file.write_bytes(b"federation: f\nbrokers: {caf\xe9: {}}\n")
-    with pytest.raises(FederationError, match=r"f.yaml:2: F001 byte 0xe9 is not UTF-8"):
+    with pytest.raises(FederationError, match=r"f.yaml:2: F001 it is not UTF-8 \(byte 0xe9\)"):
+        load(file)
+    file.write_text("federation: f\nbrokers: {a: }\n", "utf-16")
+    with pytest.raises(FederationError, match="F001 it is UTF-16: save"):
+        load(file)
+    file.write_bytes(b"\x7fELF\xff\0\0")
+    with pytest.raises(FederationError, match="F001 it is a binary file"):
         load(file)
 
 
-def test_a_huge_file_is_refused_before_it_is_read(tmp_path: Path) -> None:
+def test_a_huge_file_is_refused_before_it_is_parsed(tmp_path: Path) -> None:
     file = tmp_path / "huge.yaml"
     with file.open("wb") as out:
         out.truncate(100_000_000)
-    with pytest.raises(FederationError, match=f"F003 100 MB.*up to {MAX_YAML_MB}.*ropewalk read"):
-        load(file)
+    for endless in (file, Path("/dev/zero")):
+        with pytest.raises(
+            FederationError, match=f"F003 more than {MAX_YAML_MB} MB.*ropewalk read"
+        ):
+            load(endless)
+
+
+@pytest.mark.parametrize("path", ["a" * 5000, "a\0b", "/proc/self/mem"])
+def test_a_path_that_no_file_can_have_is_told(path: str) -> None:
+    with pytest.raises(FederationError, match="F001 cannot be read"):
+        load(path)
+
+
+def test_half_characters_are_told() -> None:
+    assert [one.code for one in faults("federation: \ud800\n")] == ["F001"]
+
+
+def test_a_hint_is_not_cut_at_a_colon_in_a_name() -> None:
+    found = faults(HEAD + "topics: {'x: yz': {publishers: [a]}}\nitems: {i: ['x: yy']}\n")
+    assert found[0].message == "item i: no topic is called 'x: yy': did you mean 'x: yz'?"
 
 
 def test_nesting_without_end_is_no_crash() -> None:

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from ropewalk.errors import FederationError
+from ropewalk.errors import FederationError, UsageError
 from ropewalk.federation import load, loads, save
 from ropewalk.federation.dump import dump
 from ropewalk.federation.facts import Broker, Client, Federation, Link, Performance, Takeover
@@ -92,6 +92,44 @@ brokers:
     assert federation.brokers["c"] == Broker(make="mosquitto", fails=0.5)
 
 
+def test_merges_of_lists_and_of_maps_written_out() -> None:
+    federation = loads("""
+federation: shared
+brokers:
+  <<: {y: {fails: 0.25}}
+  a: &a {make: mosquitto}
+  b: &b {make: rabbitmq, fails: 0.01}
+  c: {<<: [*a, *b]}
+  d: {<<: {make: rabbitmq}, fails: 0.5}
+""")
+    assert federation.brokers["c"] == Broker(make="mosquitto", fails=0.01)
+    assert federation.brokers["d"] == Broker(make="rabbitmq", fails=0.5)
+    assert federation.brokers["y"] == Broker(fails=0.25)
+    assert loads(dump(federation)) == federation
+
+
+def test_entries_after_an_alias_keep_their_lines() -> None:
+    federation = loads("""federation: f
+brokers: {a: , b: , c: }
+links:
+  - &l {between: [a, b]}
+  - {between: [b, c]}
+routes:
+  - &r {at: a, to: b, next: b}
+  - *r
+  - {at: b, to: c, next: c}
+underlay:
+  nodes: {n: ,
+          m: }
+  links:
+    - {between: [n, m]}
+""")
+    lines = federation.source.lines
+    assert lines["routes"] == [7, 8, 9]
+    assert lines["underlay.nodes"] == [11, 12]
+    assert lines["underlay.links"] == [14]
+
+
 def test_words_of_yaml_1_1_stay_text() -> None:
     federation = loads("{federation: no, brokers: {on: , off: }, links: [{between: [on, off]}]}")
     assert federation.name == "no"
@@ -112,7 +150,7 @@ def test_performance_reproduces_the_thesis() -> None:
     ) == float("inf")
 
 
-@pytest.mark.parametrize("name", ["f.yaml", "f.yml", "f.parquet", "new/folder/f.yaml"])
+@pytest.mark.parametrize("name", ["f.yaml", "f.yml", "F.YAML", "f.parquet"])
 def test_saved_and_loaded_is_the_same_in_either_form(tmp_path: Path, name: str) -> None:
     federation = loads(TRADE_NET)
     for _ in range(2):  # the second time over what is there
@@ -137,13 +175,22 @@ def test_a_failed_save_leaves_the_old_file_alone(
     assert list(tmp_path.iterdir()) == [file]
 
 
-def test_a_folder_that_is_no_federation_is_never_replaced(tmp_path: Path) -> None:
+@pytest.mark.parametrize("with_federation", [False, True])
+def test_a_folder_with_other_files_is_never_replaced(tmp_path: Path, with_federation: bool) -> None:
     mine = tmp_path / "mine.parquet"
-    mine.mkdir()
+    if with_federation:
+        save(loads(TRADE_NET), mine)
+    mine.mkdir(exist_ok=True)
     (mine / "letter.txt").write_text("precious")
-    with pytest.raises(Exception, match="cannot be written"):
+    with pytest.raises(UsageError, match="holds other files"):
         save(loads(TRADE_NET), mine)
     assert (mine / "letter.txt").read_text() == "precious"
+
+
+def test_a_folder_that_is_not_there_is_not_invented(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="there is no folder"):
+        save(loads(TRADE_NET), tmp_path / "typo" / "f.yaml")
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("table", ["brokers", "links", "topics"])
@@ -158,7 +205,7 @@ def test_a_damaged_large_form_is_refused(tmp_path: Path, table: str) -> None:
             load(folder)
         assert caught.value.findings[0].code == "F040"
     file.unlink()
-    with pytest.raises(FederationError, match=r"F040.*needs"):
+    with pytest.raises(FederationError, match=r"F040.*without a federation"):
         load(folder)
 
 
@@ -176,5 +223,20 @@ def test_a_foreign_table_in_the_large_form_is_refused(tmp_path: Path) -> None:
 def test_the_large_form_is_checked_for_sense_too(tmp_path: Path) -> None:
     broken = Federation(name="x", brokers={"a": Broker()}, links=(Link(between=("a", "zz")),))
     save(broken, tmp_path / "f.parquet")
-    with pytest.raises(FederationError, match=r"F020.*'zz'"):
+    with pytest.raises(FederationError, match=r"F020 link 1: no broker is called 'zz'"):
         load(tmp_path / "f.parquet")
+
+
+def test_the_large_form_is_checked_for_shape_in_the_same_words(tmp_path: Path) -> None:
+    secret = Broker(credentials="hunter2", fails=7.0)
+    save(Federation(name="x", brokers={"a": secret}), tmp_path / "f.parquet")
+    with pytest.raises(FederationError) as caught:
+        load(tmp_path / "f.parquet")
+    assert [one.code for one in caught.value.findings] == ["F017", "F013"]
+    assert "broker a: fails is 7.0" in str(caught.value)
+    assert "hunter2" not in str(caught.value)
+
+
+def test_the_large_form_knows_where_it_came_from(tmp_path: Path) -> None:
+    save(loads(TRADE_NET), tmp_path / "f.parquet")
+    assert load(tmp_path / "f.parquet").source.file == str(tmp_path / "f.parquet")

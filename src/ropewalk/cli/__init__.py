@@ -5,12 +5,14 @@ Heavy imports happen inside the verbs, so that `ropewalk --help` answers at once
 
 import os
 import sys
+from io import TextIOWrapper
 from typing import Any
 
 import typer
 import typer.core
 
 from ropewalk.cli import demo, explain, generate, new, read, schema, verify
+from ropewalk.cli.contract import Exit, print_failure
 
 
 class Verbs(typer.core.TyperGroup):
@@ -20,13 +22,18 @@ class Verbs(typer.core.TyperGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         """The verbs, in order of use."""
-        return sorted(super().list_commands(ctx), key=self.ORDER.index)
+        known = super().list_commands(ctx)
+        return [
+            *(verb for verb in self.ORDER if verb in known),
+            *sorted(set(known) - set(self.ORDER)),
+        ]
 
 
 app = typer.Typer(
     name="ropewalk",
     cls=Verbs,
     help="Keeps federated message brokers delivering.",
+    epilog="Exit codes: 0 clean, 1 findings, 2 bad usage or input, 3 could not decide, 4 internal.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -53,8 +60,27 @@ def _version(
 
 def main() -> None:
     """Run the command line; a reader that closes the pipe early is no error."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a name that the terminal cannot show
     try:
-        app()
+        if "--json" in sys.argv:
+            _run_for_a_program()
+        else:
+            app()
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+
+
+def _run_for_a_program() -> None:
+    """As `app()`, but a wrong option is told as a document, too."""
+    verb = next((one for one in sys.argv[1:] if not one.startswith("-")), "ropewalk")
+    try:
+        sys.exit(app(standalone_mode=False))
+    except Exception as error:
+        if not hasattr(error, "format_message"):  # what typer raises for a wrong option has one
+            raise
+        message = error.format_message().replace("\n", " ")
+        print_failure(verb, "U001", message, as_json=True)
+        sys.exit(Exit.BAD_INPUT)

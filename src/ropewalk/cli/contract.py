@@ -5,21 +5,20 @@
 
 import json
 import os
+import shutil
 import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import IntEnum
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
 from ropewalk.errors import InputError, RopewalkError
 from ropewalk.findings import Finding, Where
 from ropewalk.report.document import Document, findings_text
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
@@ -34,6 +33,14 @@ class Exit(IntEnum):
     INTERNAL = 4
 
 
+EXITS = {
+    "ok": Exit.CLEAN,
+    "findings": Exit.FINDINGS,
+    "undecided": Exit.UNDECIDED,
+    "refused": Exit.BAD_INPUT,
+}
+
+
 @contextmanager
 def contract(command: str, *, as_json: bool) -> Iterator[None]:
     """Run a verb: whatever goes wrong becomes findings and an exit code, never a traceback."""
@@ -42,43 +49,42 @@ def contract(command: str, *, as_json: bool) -> Iterator[None]:
     except (typer.Exit, BrokenPipeError):
         raise
     except InputError as error:
-        _print(Document(command, False, {}, error.findings), as_json=as_json)
+        finish(Document(command, "refused", {}, error.findings), as_json=as_json)
+    except (RopewalkError, OSError) as error:
+        print_failure(command, "U001", str(error), as_json=as_json)
         raise typer.Exit(Exit.BAD_INPUT) from None
-    except RopewalkError as error:
-        _fail(command, Finding("U001", str(error), Where("ropewalk")), as_json, Exit.BAD_INPUT)
+    except MemoryError:
+        print_failure(command, "U001", "not enough memory for this", as_json=as_json)
+        raise typer.Exit(Exit.BAD_INPUT) from None
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
     except Exception as error:
         if os.environ.get("ROPEWALK_DEBUG"):
             traceback.print_exc()
-        found = Finding("X001", f"{type(error).__name__}: {error}", Where("ropewalk"))
-        _fail(command, found, as_json, Exit.INTERNAL)
+        print_failure(command, "X001", f"{type(error).__name__}: {error}", as_json=as_json)
+        raise typer.Exit(Exit.INTERNAL) from None
 
 
 def finish(document: Document, *, as_json: bool, text: str = "") -> None:
-    """Print the outcome of a verb and leave with its exit code."""
-    _print(document, as_json=as_json, text=text)
-    if not document.ok:
-        raise typer.Exit(Exit.FINDINGS)
-
-
-def _print(document: Document, *, as_json: bool, text: str = "") -> None:
+    """Print what a verb has to say and leave with its exit code."""
     if as_json:
         typer.echo(json.dumps(document.as_dict(), ensure_ascii=False))
-        return
-    for line in findings_text(document.findings):
-        typer.echo(line)
-    if text:
-        typer.echo(text)
+    else:
+        for line in findings_text(document.findings):
+            typer.echo(line)
+        if text:
+            typer.echo(text)
+    if document.outcome != "ok":
+        raise typer.Exit(EXITS[document.outcome])
 
 
-def _fail(command: str, finding: Finding, as_json: bool, code: Exit) -> None:
+def print_failure(command: str, code: str, message: str, *, as_json: bool) -> None:
     """The command itself went wrong: that is no data, so a person reads it on stderr."""
     if as_json:
-        _print(Document(command, False, {}, [finding]), as_json=True)
+        found = Finding(code, message, Where("ropewalk"))
+        typer.echo(json.dumps(Document(command, "refused", {}, [found]).as_dict()))
     else:
-        typer.echo(f"ropewalk {command}: {finding.message}", err=True)
-    raise typer.Exit(code)
+        typer.echo(f"ropewalk {command}: {message}", err=True)
 
 
 @contextmanager
@@ -87,11 +93,17 @@ def progress(what: str) -> Iterator[None]:
     if not sys.stderr.isatty():
         yield
         return
-    with _stderr().status(what):
+    from rich.console import Console
+    from rich.text import Text
+
+    with Console(stderr=True).status(Text(what)):
         yield
 
 
-def _stderr() -> "Console":
-    from rich.console import Console
-
-    return Console(stderr=True)
+def program() -> str:
+    """How this program was called, for hints at the next command: a path if it is not on PATH."""
+    called = Path(sys.argv[0])
+    on_path = shutil.which(called.name)
+    if called.name == "ropewalk" and not (on_path and Path(on_path).samefile(called)):
+        return str(called)
+    return "ropewalk"

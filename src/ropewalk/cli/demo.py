@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from ropewalk.cli.contract import Json, contract, finish
+from ropewalk.cli.contract import Json, contract, finish, program
 from ropewalk.report.document import Document
 
 
@@ -21,10 +21,11 @@ def demo(
         from ropewalk.federation.generators import generate
         from ropewalk.report.tables import broker_table, summary_of
 
+        folder.mkdir(parents=True, exist_ok=True)
         file = folder / "fifty-broker.yaml"
         save(generate("fifty-broker"), file)
         federation = load(file)
         if not as_json:
             Console(highlight=False).print(broker_table(federation))
-        done = Document("demo", True, {**summary_of(federation), "file": str(file)})
-        finish(done, as_json=as_json, text=f"Wrote {file}. Next: ropewalk verify {file}")
+        done = Document("demo", "ok", {**summary_of(federation), "file": str(file)})
+        finish(done, as_json=as_json, text=f"Wrote {file}. Next: {program()} verify {file}")

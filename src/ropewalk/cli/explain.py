@@ -1,5 +1,6 @@
 """`ropewalk explain`: what a finding code means and what to do about it."""
 
+from textwrap import fill
 from typing import Annotated
 
 import typer
@@ -32,7 +33,8 @@ def explain(
             one.code: {"name": one.name, "meaning": one.meaning, "fix": one.fix} for one in chosen
         }
         if rule:
-            text = f"{rule.code} {rule.name}\n\n{rule.meaning}\n\nWhat to do: {rule.fix}"
+            parts = (f"{rule.code} {rule.name}", rule.meaning, f"What to do: {rule.fix}")
+            text = "\n\n".join(fill(part, 80, break_on_hyphens=False) for part in parts)
         else:
             text = "\n".join(f"{one.code}  {one.name}" for one in chosen)
-        finish(Document("explain", True, summary), as_json=as_json, text=text)
+        finish(Document("explain", "ok", summary), as_json=as_json, text=text)

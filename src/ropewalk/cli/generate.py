@@ -9,6 +9,7 @@ import typer
 import typer.core
 
 from ropewalk.cli.contract import Json, contract, finish, progress
+from ropewalk.cli.files import PIPE, save_to
 from ropewalk.report.document import Document
 
 if TYPE_CHECKING:
@@ -17,7 +18,10 @@ if TYPE_CHECKING:
 COMMON: dict[str, tuple[Any, Any]] = {
     "seed": (Annotated[int, typer.Option(help="The same seed gives the same federation.")], 1),
     "topics": (Annotated[int, typer.Option(help="Add so many random topics.")], 0),
-    "subscribers": (Annotated[int, typer.Option(help="Subscribers of each random topic.")], 5),
+    "subscribers": (
+        Annotated[int | None, typer.Option(help="Subscribers of each random topic. [default: 5]")],
+        None,
+    ),
     "out": (
         Annotated[
             Path | None,
@@ -90,7 +94,11 @@ def _own_parameters(make: "Callable[..., Federation]") -> list[inspect.Parameter
             continue
         kind, text = get_args(hints[parameter.name])
         required = parameter.default is inspect.Parameter.empty
-        role = typer.Argument(help=text) if required else typer.Option(help=text)
+        role = (
+            typer.Argument(help=text, autocompletion=_map_names)
+            if required
+            else typer.Option(help=text)
+        )
         found.append(
             inspect.Parameter(
                 parameter.name,
@@ -102,21 +110,28 @@ def _own_parameters(make: "Callable[..., Federation]") -> list[inspect.Parameter
     return found
 
 
+def _map_names(incomplete: str) -> list[str]:
+    from ropewalk.federation.generators.maps import map_names
+
+    return [name for name in map_names() if name.startswith(incomplete)]
+
+
 def _run(name: str, given: dict[str, Any]) -> None:
     out, as_json = given.pop("out"), given.pop("as_json")
     with contract("generate", as_json=as_json):
-        from ropewalk.federation import save
         from ropewalk.federation.dump import dump
         from ropewalk.federation.generators import generate
         from ropewalk.report.tables import summary_line, summary_of
 
         with progress(f"generating {name}"):
             federation = generate(name, **given)
-            if out is not None:
-                save(federation, out)
+            if out is not None and out != PIPE:
+                save_to(federation, out)
         summary = {**summary_of(federation), "file": str(out) if out else None}
-        if out is None and not as_json:
-            typer.echo(dump(federation), nl=False)
-            return
-        done = Document("generate", True, summary)
+        if out is None or out == PIPE:
+            if not as_json:
+                save_to(federation, PIPE)
+                return
+            summary["yaml"] = dump(federation)
+        done = Document("generate", "ok", summary)
         finish(done, as_json=as_json, text=f"Wrote {out}: {summary_line(summary)}.")

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ropewalk.cli.contract import Json, contract, finish
+from ropewalk.cli.contract import Json, contract, finish, program
 from ropewalk.errors import UsageError
 from ropewalk.report.document import Document
 
@@ -19,6 +19,8 @@ def new(
     """Write a small commented federation file to start from."""
     with contract("new", as_json=as_json):
         text = resources.files("ropewalk.federation").joinpath("starter.yaml").read_bytes()
+        if file.suffix.lower() not in (".yaml", ".yml"):
+            raise UsageError(f"{file}: name a file that ends in .yaml")
         try:
             with file.open("wb" if force else "xb") as out:
                 out.write(text)
@@ -28,5 +30,5 @@ def new(
             ) from None
         except OSError as error:
             raise UsageError(f"{file}: cannot be written: {error.strerror}") from None
-        done = Document("new", True, {"file": str(file)})
-        finish(done, as_json=as_json, text=f"Wrote {file}. Next: ropewalk verify {file}")
+        done = Document("new", "ok", {"file": str(file)})
+        finish(done, as_json=as_json, text=f"Wrote {file}. Next: {program()} verify {file}")

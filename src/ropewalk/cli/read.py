@@ -6,25 +6,31 @@ from typing import Annotated
 import typer
 
 from ropewalk.cli.contract import Json, contract, finish, progress
+from ropewalk.cli.files import PIPE, Source, load_from, save_to
+from ropewalk.errors import UsageError
 from ropewalk.report.document import Document
 
 
 def read(
-    path: Annotated[Path, typer.Argument(help="A federation file, or a folder in the large form.")],
+    path: Source,
     out: Annotated[
-        Path, typer.Option("--out", "-o", help="FILE.yaml, or DIR.parquet (large form).")
+        Path,
+        typer.Option("--out", "-o", help="FILE.yaml, DIR.parquet (large form), or - for stdout."),
     ],
-    max_mb: Annotated[float, typer.Option(help="Read YAML up to this size.")] = 64,
+    max_mb: Annotated[float, typer.Option(help="Read YAML up to this size.", min=0.001)] = 64,
     as_json: Json = False,
 ) -> None:
     """Read a federation and write it as YAML or in the large (Parquet) form."""
     with contract("read", as_json=as_json):
-        from ropewalk.federation import load, save
         from ropewalk.report.tables import summary_line, summary_of
 
+        if out != PIPE and out.exists() and path.exists() and out.samefile(path):
+            raise UsageError(f"{out} is what is read, and its comments would be lost: name another")
         with progress(f"reading {path}"):
-            federation = load(path, max_mb=max_mb)
-            save(federation, out)
+            federation = load_from(path, max_mb=max_mb)
+            save_to(federation, out)
+        if out == PIPE:
+            return
         summary = {**summary_of(federation), "file": str(out)}
-        done = Document("read", True, summary)
+        done = Document("read", "ok", summary)
         finish(done, as_json=as_json, text=f"Wrote {out}: {summary_line(summary)}.")

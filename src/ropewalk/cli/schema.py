@@ -11,9 +11,9 @@ from ropewalk.report.document import Document
 def schema(as_json: Json = False) -> None:
     """Print the JSON Schema of a federation file."""
     with contract("schema", as_json=as_json):
-        from ropewalk.federation.shape import schema as made
+        from ropewalk.federation.schema import schema as made
 
         if as_json:
-            finish(Document("schema", True, {"schema": made()}), as_json=True)
+            finish(Document("schema", "ok", {"schema": made()}), as_json=True)
         else:
             typer.echo(json.dumps(made(), indent=2))

@@ -113,7 +113,8 @@ def graph_of(federation: "Federation") -> Graph:
         [(number[a], number[b]) for a, b in (link.between for link in links)], dtype=np.int32
     ).reshape(-1, 2)
     first, neighbour, link_of_arc = adjacency(ends, len(names))
-    domain = np.full(len(names), -1, dtype=np.int32)
+    # A broker outside all domains is a domain of its own, numbered after the declared ones.
+    domain = np.arange(len(names), dtype=np.int32) + len(federation.domains)
     transit = np.ones(len(names), dtype=np.bool_)
     for d, members in enumerate(federation.domains.values()):
         edges = [number[name] for name in members.edges]

@@ -22,7 +22,7 @@ Positive = Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)]
 NonNegative = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
 Probability = Annotated[float, Field(strict=True, ge=0, le=1)]
 Cost = Annotated[int, Field(strict=True, ge=1, le=2**24 - 1)]
-Count = Annotated[int, Field(strict=True, ge=0)]
+Count = Annotated[int, Field(strict=True, ge=0, le=100)]
 Degrees = tuple[
     Annotated[float, Field(strict=True, ge=-90, le=90)],
     Annotated[float, Field(strict=True, ge=-180, le=180)],

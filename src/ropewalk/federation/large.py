@@ -15,7 +15,9 @@ from ropewalk.errors import FederationError
 from ropewalk.federation.dump import dump_plain
 from ropewalk.federation.facts import Federation
 from ropewalk.federation.plain import plain
-from ropewalk.federation.shape import adapter
+from ropewalk.federation.rest import without_empty
+from ropewalk.federation.schema import adapter
+from ropewalk.federation.shape import explain
 from ropewalk.federation.yaml_text import parse
 from ropewalk.findings import Finding, Where
 
@@ -85,6 +87,9 @@ TABLES = {
     ),
 }
 
+FILES = (_REST, *(f"{name}.parquet" for name in TABLES))
+"""What a folder in the large form holds, and nothing else."""
+
 
 def write(federation: Federation, folder: Path) -> None:
     """Write a federation into a new folder."""
@@ -107,16 +112,14 @@ def write(federation: Federation, folder: Path) -> None:
 
 def is_large(folder: Path) -> bool:
     """Whether a folder holds a federation in the large form."""
-    return all(
-        (folder / name).is_file() for name in (_REST, *(f"{name}.parquet" for name in TABLES))
-    )
+    return all((folder / name).is_file() for name in FILES)
 
 
 def read(folder: Path) -> Federation:
     """Read a federation back; raises FederationError for a folder that is none or is damaged."""
     if not is_large(folder):
-        needed = ", ".join([_REST, *(f"{name}.parquet" for name in TABLES)])
-        raise _damaged(folder, f"no federation in the large form: it needs {needed}")
+        holds = ", ".join(FILES)
+        raise _damaged(folder, f"a folder without a federation: name a file, or one with {holds}")
     parsed = parse((folder / _REST).read_text(encoding="utf-8", errors="replace"))
     if parsed.faults or not isinstance(parsed.value, dict):
         raise _damaged(folder / _REST, "not readable as YAML: write the folder again")
@@ -130,13 +133,11 @@ def read(folder: Path) -> Federation:
     if len(values["brokers"]) < len(rows["brokers"]) or len(values["topics"]) < len(rows["topics"]):
         raise _damaged(folder, "a broker or topic is written twice: write the folder again")
     try:
-        return adapter().validate_python(values)
+        return adapter().validate_python(without_empty(values))
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        place = ".".join(map(str, first["loc"]))
-        raise _damaged(
-            folder, f"{place}: {first['msg'].lower()} ({error.error_count()} in all)"
-        ) from None
+        faults = explain(error, values)
+        found = [Finding(one.code, one.in_words(), Where(str(folder))) for one in faults]
+        raise FederationError(found) from None
 
 
 def _rows(file: Path) -> list[dict[str, Any]]:
@@ -145,7 +146,7 @@ def _rows(file: Path) -> list[dict[str, Any]]:
     except (pa.ArrowException, OSError) as error:
         raise _damaged(file, f"not a whole Parquet file ({str(error).splitlines()[0]})") from None
     version = (table.schema.metadata or {}).get(_VERSION_KEY)
-    if version != VERSION:
+    if version != VERSION or not table.schema.equals(TABLES[file.stem]):
         raise _damaged(file, "not written by this version of the large form: write it again")
     # Columns without a single value are left out at once: most of a table's cells are such.
     used = [name for name in table.column_names if table[name].null_count < len(table)]
@@ -179,7 +180,7 @@ def _attachments_in(row: dict[str, Any]) -> dict[str, Any]:
         if clients in row:
             row[role] = [
                 broker if client is None else {"broker": broker, "client": client}
-                for broker, client in zip(row[role], row.pop(clients), strict=False)
+                for broker, client in zip(row.get(role, ()), row.pop(clients), strict=False)
             ]
     return row
 

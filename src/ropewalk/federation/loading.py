@@ -1,5 +1,6 @@
 """The file to a federation: read, parse, check the shape, check the sense; every fault at once."""
 
+import codecs
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,7 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from ropewalk.errors import FederationError
-from ropewalk.federation import large, shape
+from ropewalk.federation import large, schema, shape
 from ropewalk.federation.facts import Federation
 from ropewalk.federation.rest import well_shaped, without_empty
 from ropewalk.federation.sense import Fault, check
@@ -27,11 +28,16 @@ def load(path: str | Path, *, max_mb: float = MAX_YAML_MB) -> Federation:
 
     Raises FederationError, which holds every fault of the file with its line.
     """
-    path = Path(path)
-    if path.is_dir():
-        with _no_garbage_collection():
-            return _checked(large.read(path), str(path))
-    return loads(_read(path, max_mb), file=str(path))
+    try:
+        if Path(path).is_dir():
+            with _no_garbage_collection():
+                return _checked(large.read(Path(path)), str(path))
+        with Path(path).open("rb") as file:
+            content = file.read(int(max_mb * 1e6) + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise _error(str(path), [(0, "F001", f"cannot be read: {reason.lower()}")]) from None
+    return loads(_decoded(content, str(path), max_mb), file=str(path))
 
 
 def loads(text: str, *, file: str = "<text>") -> Federation:
@@ -45,7 +51,7 @@ def loads(text: str, *, file: str = "<text>") -> Federation:
         if parsed.broken or not isinstance(parsed.value, dict):
             raise _unusable(parsed, file)
         try:
-            federation = shape.adapter().validate_python(without_empty(parsed.value))
+            federation = schema.adapter().validate_python(without_empty(parsed.value))
         except ValidationError as error:
             raise _all_faults(text, file, error) from None
         if parsed.faults or any(True for _ in check(federation)):
@@ -55,36 +61,32 @@ def loads(text: str, *, file: str = "<text>") -> Federation:
 
 def _checked(federation: Federation, file: str) -> Federation:
     told = _in_words(list(check(federation)))
-    findings = [Finding(fault.code, words, Where(file)) for fault, words in told]
-    if findings:
-        raise FederationError(findings)
-    return federation
+    if faults := [(0, fault.code, words) for fault, words in told]:
+        raise _error(file, faults)
+    return federation.written_in(Source(file))
 
 
-def _read(path: Path, max_mb: float) -> str:
+def _decoded(content: bytes, file: str, max_mb: float) -> str:
+    if len(content) > max_mb * 1e6:
+        once = f"ropewalk read {file} --max-mb N -o DIR.parquet"
+        message = f"more than {max_mb:g} MB, too much for YAML: write the large form once: {once}"
+        raise _error(file, [(1, "F003", message)])
+    if content[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        raise _error(file, [(1, "F001", "it is UTF-16: save the file as UTF-8 text")])
     try:
-        size_mb = path.stat().st_size / 1e6
-        if size_mb > max_mb:
-            raise _error(str(path), [(1, "F003", _too_large(path, size_mb, max_mb))])
-        return path.read_bytes().decode("utf-8-sig")
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = error.object.count(b"\n", 0, error.start) + 1
-        message = f"byte {error.object[error.start]:#04x} is not UTF-8: save the file as UTF-8 text"
-        raise _error(str(path), [(line, "F001", message)]) from None
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise _error(str(path), [(0, "F001", f"cannot be read: {reason}")]) from None
-
-
-def _too_large(path: Path, size_mb: float, max_mb: float) -> str:
-    once = f"ropewalk read {path} --max-mb {size_mb + 1:.0f} -o DIR.parquet"
-    return f"{size_mb:.0f} MB, and YAML is read up to {max_mb:g}: write the large form once: {once}"
+        line = content.count(b"\n", 0, error.start) + 1
+        kind = "a binary file" if b"\0" in content else "not UTF-8"
+        message = f"it is {kind} (byte {content[error.start]:#04x}): give a UTF-8 text file"
+        raise _error(file, [(line, "F001", message)]) from None
 
 
 def _no_map(value: Any) -> tuple[str, str]:
     if value is None:
         return "F002", "the file is empty: `ropewalk new` writes one to start from"
-    return "F012", "a federation file is a map: start it with `federation: NAME`"
+    what = "this is no federation file, which is a map that starts with `federation: NAME`"
+    return "F012", f"{what}: `ropewalk new` writes one to start from"
 
 
 def _all_faults(text: str, file: str, error: ValidationError | None) -> FederationError:

@@ -7,10 +7,28 @@ from dataclasses import dataclass
 LINK_MARK = "--"
 """Joins the two ends of a link: `lon-gw--par-gw`. No name may contain it."""
 
-NAME_PATTERN = r"^[^\W_](?:[\w.:@]|-(?!-))*$"
-"""Letters, digits and `_ . : @ -` after a first letter or digit; never `--`."""
+NOTHING = "none"
+"""The failure of nothing. No broker may be called so."""
+
+NAME_PATTERN = (
+    r"^(?!.*--)(?!none$)"
+    r"[^\x00-/:-@\[-`{-\x7f\s]"
+    r"[^\x00-,/:-?\[-^`{-\x7f\s]*$"
+)
+"""No white space and of ASCII's marks only `_ . @ -`, the first a letter or digit (or anything
+that is not ASCII). Written so that editors' JSON Schema checkers understand it as well."""
 
 _SPLIT = re.compile(r"\s*\+\s*")
+_NAME = re.compile(NAME_PATTERN)
+
+
+def is_name(text: str) -> bool:
+    """Whether a text can be a name.
+
+    >>> is_name("lon-gw.1"), is_name("lon--gw"), is_name("site:lon"), is_name("none")
+    (True, False, False, False)
+    """
+    return _NAME.fullmatch(text) is not None and len(text) <= 200
 
 
 def link_name(a: str, b: str) -> str:
@@ -37,24 +55,36 @@ class Failure:
 
     @classmethod
     def parse(cls, text: str) -> "Failure":
-        """Read `none`, or parts joined by `+`: `broker`, `a--b`, `group:name`, `site:name`."""
-        parts = [part for part in _SPLIT.split(text.strip()) if part != "none"]
-        links = [part for part in parts if LINK_MARK in part]
-        rest = [part for part in parts if LINK_MARK not in part]
-        groups = [part for part in rest if part.startswith("group:")]
-        sites = [part for part in rest if part.startswith("site:")]
-        return cls(
-            brokers=frozenset(rest) - {*groups, *sites},
-            links=frozenset(link_name(*part.split(LINK_MARK, 1)) for part in links),
-            groups=frozenset(part.removeprefix("group:") for part in groups),
-            sites=frozenset(part.removeprefix("site:") for part in sites),
-        )
+        """Read `none`, or parts joined by `+`: `broker`, `a--b`, `group:name`, `site:name`.
+
+        Raises ValueError for a text that is none of these.
+        """
+        parts = _SPLIT.split(text.strip())
+        if parts == [NOTHING]:
+            return cls()
+        found: dict[str, set[str]] = {"broker": set(), "link": set(), "group": set(), "site": set()}
+        for part in parts:
+            kind, name = _kind_of(part)
+            found[kind].add(name)
+        return cls(*(frozenset(names) for names in found.values()))
 
     def __str__(self) -> str:
         parts = [*sorted(self.brokers), *sorted(self.links)]
         parts += [f"group:{name}" for name in sorted(self.groups)]
         parts += [f"site:{name}" for name in sorted(self.sites)]
-        return " + ".join(parts) or "none"
+        return " + ".join(parts) or NOTHING
+
+
+def _kind_of(part: str) -> tuple[str, str]:
+    a, mark, b = part.partition(LINK_MARK)
+    if mark and is_name(a) and is_name(b):
+        return "link", link_name(a, b)
+    kind, colon, name = part.partition(":")
+    if colon and kind in ("group", "site") and is_name(name):
+        return kind, name
+    if is_name(part):
+        return "broker", part
+    raise ValueError(f"{part!r} is no failure")
 
 
 def matching(pattern: str, names: Iterable[str]) -> list[str]:
@@ -82,38 +112,35 @@ class BrokerPatterns:
         ('b1',)
         """
         if pattern not in self._matched:
-            self._matched[pattern] = self._look_up(pattern)
+            self._matched[pattern] = tuple(self._look_up(pattern))
         return self._matched[pattern]
 
-    def _look_up(self, pattern: str) -> tuple[str, ...]:
+    def _look_up(self, pattern: str) -> list[str]:
         if pattern in self._names:
-            return (pattern,)
-        if pattern in self._by_address:
-            return (self._by_address[pattern],)
+            return [pattern]
         if "*" not in pattern:
-            return ()
-        named = matching(pattern, self._names)
-        return tuple(
-            named or [self._by_address[one] for one in matching(pattern, self._by_address)]
-        )
+            return [self._by_address[pattern]] if pattern in self._by_address else []
+        addresses = matching(pattern, self._by_address)
+        return matching(pattern, self._names) or [self._by_address[one] for one in addresses]
 
 
 def topic_fault(topic: str) -> str | None:
-    """What is wrong with a topic name or pattern, or None.
+    """What to write instead of a topic name or pattern that cannot be one, or None.
 
-    `+` stands for one level and `#` for all that follow, as in MQTT.
+    `+` stands for one level and `#` for all that follow, as in MQTT; levels may be empty there.
 
     >>> topic_fault("prices/+/close"), topic_fault("prices/eq+")
-    (None, "'+' must stand alone in its level: 'eq+'")
+    (None, "'+' stands alone in its level, not as in 'eq+'")
     """
     levels = topic.split("/")
+    if not topic or not topic.isprintable():
+        return "write a text of printable characters"
     for level in levels:
-        if level != "+" and "+" in level:
-            return f"'+' must stand alone in its level: {level!r}"
-        if level != "#" and "#" in level:
-            return f"'#' must stand alone in its level: {level!r}"
+        for wildcard in "+#":
+            if wildcard in level and level != wildcard:
+                return f"{wildcard!r} stands alone in its level, not as in {level!r}"
+        if not {"*", ">"}.isdisjoint(level.split(".")):
+            return "wildcards are + for one level and # for all that follow, with / between levels"
     if "#" in levels[:-1]:
         return "'#' must be the last level"
-    if "" in levels:
-        return "a level is empty: write names between the '/' signs"
     return None

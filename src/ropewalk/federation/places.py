@@ -61,7 +61,7 @@ def attached_nodes(federation: "Federation") -> npt.NDArray[np.int32]:
         zip(federation.brokers.values(), broker_positions(federation), strict=True)
     ):
         if broker.node is not None:
-            attached[i] = number[broker.node]
+            attached[i] = number.get(broker.node, -1)
         elif len(nodes) and not np.isnan(distances := distance_km(nodes, at, globe=globe)).all():
             attached[i] = np.nanargmin(distances)
     return attached
@@ -87,7 +87,8 @@ def _own(place: "Site | Broker | UnderlayNode") -> tuple[float, float] | None:
 def _position(broker: "Broker", federation: "Federation") -> tuple[float, float]:
     own = _own(broker)
     if own is None and broker.site is not None:
-        own = _own(federation.sites[broker.site])
+        site = federation.sites.get(broker.site)
+        own = _own(site) if site else None
     return own or _NOWHERE
 
 

@@ -1,6 +1,5 @@
 """A federation to a file or folder; what was there stays whole until the new is complete."""
 
-import shutil
 import tempfile
 from pathlib import Path
 
@@ -15,19 +14,23 @@ LARGE_SUFFIX = ".parquet"
 def save(federation: Federation, path: str | Path) -> None:
     """Write a federation to `FILE.yaml`, or in the large form to the folder `DIR.parquet`.
 
-    The old content stays whole until the new one is complete. Raises UsageError for other names.
+    Raises UsageError for other names, for a folder that is not there, and for what cannot be
+    written; what was there before is then as it was.
     """
     path = Path(path)
-    if path.suffix not in (".yaml", ".yml", LARGE_SUFFIX):
+    if path.suffix.lower() not in (".yaml", ".yml", LARGE_SUFFIX):
         raise UsageError(f"{path}: write to FILE.yaml, or to DIR{LARGE_SUFFIX} for the large form")
+    if not path.parent.is_dir():
+        raise UsageError(f"{path}: there is no folder {path.parent}: make it, or name another")
+    if path.is_dir() and not {one.name for one in path.iterdir()} <= set(large.FILES):
+        raise UsageError(f"{path}: cannot be written: the folder holds other files: name another")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".ropewalk-", dir=path.parent) as scratch:
-            made = Path(scratch) / path.name
-            if path.suffix == LARGE_SUFFIX:
+            made = Path(scratch) / "new"
+            if path.suffix.lower() == LARGE_SUFFIX:
                 large.write(federation, made)
-                if path.is_dir() and large.is_large(path):
-                    shutil.rmtree(path)
+                if path.exists():
+                    path.replace(Path(scratch) / "old")
             else:
                 made.write_text(dump(federation), encoding="utf-8")
             made.replace(path)

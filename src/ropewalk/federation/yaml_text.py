@@ -2,8 +2,8 @@
 
 Driven by libyaml's events instead of a composed tree: nothing recurses, so no nesting overflows
 the stack; aliases cannot expand without end; duplicate keys are seen. Scalars follow YAML 1.2's
-core schema (`no` and `on` are text). Garbage collection is paused by the caller: it is most of
-the time that a plain load takes.
+core schema (`no` and `on` are text), except that numbers with leading zeros are text too. Garbage
+collection is paused by the caller: it is most of the time that a plain load takes.
 """
 
 import re
@@ -24,14 +24,16 @@ from yaml.events import (
     StreamEndEvent,
 )
 
+from ropewalk.federation.slips import slip
+
 MAX_DEPTH = 32
 MAX_ALIASED_VALUES = 1_000_000
 
 Path = tuple[str | int, ...]
 
 _NUMBER_STARTS = frozenset("0123456789+-.")
-_INT = re.compile(r"[-+]?[0-9]+\Z")
-_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?\Z")
+_INT = re.compile(r"[-+]?(0|[1-9][0-9]*)\Z")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|(0|[1-9][0-9]*)(\.[0-9]*)?)([eE][-+]?[0-9]+)?\Z")
 _WORDS = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
     **dict.fromkeys(("true", "True", "TRUE"), True),
@@ -100,19 +102,17 @@ def parse(text: str, *, with_lines: bool = False) -> Parsed:
         _Builder(text, parsed).run()
     except yaml.MarkedYAMLError as error:
         parsed.broken = True
-        mark = error.problem_mark or error.context_mark
-        parsed.faults.append(TextFault("F004", _sentence(error), mark.line + 1 if mark else 1))
+        line, message = slip(text, error)
+        parsed.faults.append(TextFault("F004", message, line))
+    except UnicodeEncodeError as error:
+        parsed.broken = True
+        line = text.count("\n", 0, error.start) + 1
+        parsed.faults.append(TextFault("F001", "half a character: save as UTF-8 text", line))
     except yaml.reader.ReaderError as error:
         parsed.broken = True
         line = text.count("\n", 0, error.position) + 1
         parsed.faults.append(TextFault("F004", f"{error.reason}: remove the character", line))
     return parsed
-
-
-def _sentence(error: yaml.MarkedYAMLError) -> str:
-    column = f" (column {error.problem_mark.column + 1})" if error.problem_mark else ""
-    parts = [part for part in (error.problem, error.context) if part]
-    return f"not YAML{column}: {', '.join(parts)}"
 
 
 def _stop(problem: str, event: Any) -> yaml.MarkedYAMLError:
@@ -140,8 +140,8 @@ class _Builder:
         handlers: dict[type, Callable[[Any], None]] = {
             SequenceStartEvent: lambda event: self.open([], event),
             MappingStartEvent: lambda event: self.open({}, event),
-            SequenceEndEvent: lambda _: self.close(),
-            MappingEndEvent: lambda _: self.close(),
+            SequenceEndEvent: self.close,
+            MappingEndEvent: self.close,
             AliasEvent: self.alias,
             DocumentStartEvent: self.document,
         }
@@ -177,22 +177,30 @@ class _Builder:
         key = event.value
         if key in self.current:
             self.fault("F005", f"{key!r} is written twice: keep one of them", event)
-        if len(self.stack) == 2 and self.stack[1][1] is not _NO_KEY and key != "<<":
-            self.note_entry(self.stack[1][1], event)
+        if 1 < len(self.stack) < 4 and key != "<<":
+            self.note_entry(event)
         if self.parsed.lines is not None:
             self.parsed.lines.setdefault(id(self.current), {}).setdefault(
                 key, event.start_mark.line + 1
             )
         self.key = key
+        if event.anchor:
+            self.anchors[event.anchor] = (key, 1)
 
-    def note_entry(self, section: str, event: Any) -> None:
+    def note_entry(self, event: Any) -> None:
+        """Keep the line of an entry of a section, such as `links`, or `links` of `underlay`."""
+        section = self.stack[1][1]
+        if len(self.stack) == 3:
+            if section != "underlay":
+                return
+            section = f"underlay.{self.stack[2][1]}"
         self.parsed.entry_lines.setdefault(section, []).append(event.start_mark.line + 1)
 
     def add(self, value: Any, event: Any) -> None:
         current = self.current
         if type(current) is list:
-            if len(self.stack) == (3 if type(value) in (dict, list) else 2):
-                self.note_entry(self.stack[1][1], event)
+            if 1 < len(self.stack) < 4:
+                self.note_entry(event)
             if self.parsed.lines is not None:
                 lines = self.parsed.lines.setdefault(id(current), {})
                 lines[len(current)] = event.start_mark.line + 1
@@ -213,18 +221,22 @@ class _Builder:
             self.fault("F006", f"the tag {event.tag} is not known here: remove it", event)
         if len(self.stack) >= MAX_DEPTH:
             raise _stop(f"nested more than {MAX_DEPTH} levels deep", event)
-        self.stack.append((self.current, self.key, self.anchor, self.counted_at_start))
-        self.add(container, event)
+        outer = (self.current, self.key, self.anchor, self.counted_at_start)
+        if self.key != "<<":  # what is merged is merged when it is complete
+            self.add(container, event)
+        self.stack.append(outer)
         self.current, self.key, self.anchor = container, _NO_KEY, event.anchor
         self.counted_at_start = self.count
         self.count += 1
 
-    def close(self) -> None:
+    def close(self, event: Any) -> None:
         closed, anchor, size = self.current, self.anchor, self.count - self.counted_at_start
         if id(closed) in self.merges:
             for key, value in self.merges.pop(id(closed)).items():
                 closed.setdefault(key, value)
-        self.current, _, self.anchor, self.counted_at_start = self.stack.pop()
+        self.current, key, self.anchor, self.counted_at_start = self.stack.pop()
+        if key == "<<":
+            self.merge(closed, event)
         self.key = _NO_KEY
         if anchor:
             self.anchors[anchor] = (closed, size)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from ropewalk.findings import Finding
 
@@ -10,12 +10,16 @@ SHOWN_FINDINGS = 50
 """A text names at most so many findings; the JSON document has them all."""
 
 
+Outcome = Literal["ok", "findings", "undecided", "refused"]
+"""Clean; something was found; no verdict within the budget; the input could not be used."""
+
+
 @dataclass(frozen=True, slots=True)
 class Document:
-    """The outcome of a command."""
+    """What a command has to say, and how it went."""
 
     command: str
-    ok: bool
+    outcome: Outcome
     summary: Mapping[str, Any] = field(default_factory=dict)
     findings: Sequence[Finding] = ()
 
@@ -23,7 +27,7 @@ class Document:
         """The form that `--json` prints."""
         return {
             "command": self.command,
-            "ok": self.ok,
+            "ok": self.outcome == "ok",
             "summary": dict(self.summary),
             "findings": [finding.as_dict() for finding in self.findings],
         }

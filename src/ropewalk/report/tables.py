@@ -4,6 +4,7 @@ from collections import defaultdict
 from typing import Any
 
 from rich.table import Table
+from rich.text import Text
 
 from ropewalk.federation import Federation
 from ropewalk.federation.arrays import broker_of
@@ -41,7 +42,8 @@ def broker_table(federation: Federation) -> Table:
     table.add_column("subscribes", max_width=18)
     for i, name in enumerate(graph.names):
         near = [graph.names[n] for n in graph.neighbours(i)]
-        table.add_row(name, *(_listed(one) for one in (near, published[name], subscribed[name])))
+        cells = (name, *(_listed(one) for one in (near, published[name], subscribed[name])))
+        table.add_row(*map(Text, cells))  # as text: a topic may look like markup
     return table
 
 

@@ -16,9 +16,12 @@ import numpy.typing as npt
 
 from ropewalk.errors import UsageError
 from ropewalk.federation.facts import Federation
-from ropewalk.federation.generators.build import at_least, numbered
+from ropewalk.federation.generators.build import MOST_BROKERS, bounded, numbered, sized
 
 Floats = npt.NDArray[np.float64]
+
+MOST_SQUARES = 1_000
+"""The plane has at most so many squares along a side."""
 
 HEAVY_TAIL_SHAPE = 1.2
 """Pareto index of the number of nodes per square in heavy-tailed placement."""
@@ -103,11 +106,11 @@ def _draw(rng: np.random.Generator, log_weight: Floats, count: int) -> list[int]
 def _places(
     rng: np.random.Generator, brokers: int, m: int, hs: float, ls: float, placement: str
 ) -> Floats:
-    at_least("brokers", brokers, 2)
-    at_least("m", m, 1)
-    at_least("hs", hs, 1)
-    if not 0 < ls <= hs:
-        raise UsageError(f"--ls is {ls:g}: it must be above 0 and at most --hs {hs:g}")
+    bounded("brokers", brokers, 2, MOST_BROKERS)
+    bounded("m", m, 1, brokers - 1)
+    sized(brokers, brokers * m)
+    bounded("hs", hs, 1, 1e9)
+    bounded("ls", ls, hs / MOST_SQUARES, hs)
     if placement == "random":
         return rng.uniform(0, hs, size=(brokers, 2))
     across = max(1, int(hs // ls))
@@ -122,8 +125,22 @@ def _rows(places: Floats) -> list[tuple[float, float]]:
 
 
 def _joined(pairs: list[tuple[int, int]], places: Floats) -> list[tuple[int, int]]:
-    """The pairs, and where they leave the graph in parts, the shortest link to the first part."""
-    part = list(range(len(places)))
+    """The pairs, and where they leave the graph in parts, the shortest link to the main part."""
+    part = _parts(pairs, len(places))
+    main = np.flatnonzero(part == part[0])
+    extra: list[tuple[int, int]] = []
+    for other in np.unique(part[part != part[0]]):
+        members = np.flatnonzero(part == other)
+        apart = np.hypot(*(places[members][:, None] - places[main][None]).transpose(2, 0, 1))
+        i, j = np.unravel_index(int(np.argmin(apart)), apart.shape)
+        a, b = int(members[i]), int(main[j])
+        extra.append((min(a, b), max(a, b)))
+    return pairs + extra
+
+
+def _parts(pairs: list[tuple[int, int]], nodes: int) -> npt.NDArray[np.int64]:
+    """The connected part of each node, as the number of one of the part's nodes."""
+    part = list(range(nodes))
 
     def root(node: int) -> int:
         while part[node] != node:
@@ -133,11 +150,4 @@ def _joined(pairs: list[tuple[int, int]], places: Floats) -> list[tuple[int, int
 
     for a, b in pairs:
         part[root(a)] = root(b)
-    extra: list[tuple[int, int]] = []
-    for node in range(len(places)):
-        if root(node) != root(0):
-            inside = [i for i in range(len(places)) if root(i) == root(0)]
-            near = inside[int(np.argmin(np.hypot(*(places[inside] - places[node]).T)))]
-            extra.append((min(near, node), max(near, node)))
-            part[root(node)] = root(near)
-    return pairs + extra
+    return np.array([root(node) for node in range(nodes)])

@@ -4,14 +4,14 @@ from math import cos, pi, sin
 from typing import Annotated
 
 from ropewalk.federation.facts import Federation
-from ropewalk.federation.generators.build import at_least, numbered
+from ropewalk.federation.generators.build import MOST_BROKERS, bounded, numbered, sized
 
 SPACING_KM = 100.0
 
 
 def ring(*, brokers: Annotated[int, "how many brokers"] = 8) -> Federation:
     """Brokers in a circle, each linked to the next."""
-    at_least("brokers", brokers, 3)
+    bounded("brokers", brokers, 3, MOST_BROKERS)
     pairs = [(i, (i + 1) % brokers) for i in range(brokers)]
     return numbered(f"ring-{brokers}", _circle(brokers), pairs)
 
@@ -22,8 +22,9 @@ def grid(
     columns: Annotated[int, "columns of brokers"] = 4,
 ) -> Federation:
     """Brokers in rows and columns, each linked to the next in both."""
-    at_least("rows", rows, 1)
-    at_least("columns", columns, 1)
+    bounded("rows", rows, 1, MOST_BROKERS)
+    bounded("columns", columns, 1, MOST_BROKERS)
+    sized(rows * columns, 2 * rows * columns)
     places = [(SPACING_KM * c, SPACING_KM * r) for r in range(rows) for c in range(columns)]
     across = [
         (r * columns + c, r * columns + c + 1) for r in range(rows) for c in range(columns - 1)
@@ -40,8 +41,10 @@ def tree(
     fanout: Annotated[int, "children of each broker"] = 2,
 ) -> Federation:
     """A root with `fanout` children each, down to `depth` levels."""
-    at_least("depth", depth, 0)
-    at_least("fanout", fanout, 1)
+    bounded("depth", depth, 0, MOST_BROKERS)
+    bounded("fanout", fanout, 1, MOST_BROKERS)
+    brokers = depth + 1 if fanout == 1 else (fanout ** min(depth + 1, 40) - 1) / (fanout - 1)
+    sized(brokers, brokers)
     places: list[tuple[float, float]] = []
     for level in range(depth + 1):
         width = fanout**level
@@ -53,7 +56,8 @@ def tree(
 
 def mesh(*, brokers: Annotated[int, "how many brokers"] = 6) -> Federation:
     """Every broker linked to every other."""
-    at_least("brokers", brokers, 2)
+    bounded("brokers", brokers, 2, MOST_BROKERS)
+    sized(brokers, brokers * (brokers - 1) / 2)
     pairs = [(a, b) for a in range(brokers) for b in range(a + 1, brokers)]
     return numbered(f"mesh-{brokers}", _circle(brokers), pairs)
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from ropewalk.errors import UsageError
 from ropewalk.federation.facts import Federation, Topic
-from ropewalk.federation.generators.build import at_least
+from ropewalk.federation.generators.build import bounded
 
 
 def with_topics(federation: Federation, *, topics: int, subscribers: int, seed: int) -> Federation:
@@ -16,12 +16,7 @@ def with_topics(federation: Federation, *, topics: int, subscribers: int, seed: 
     counts 5 paths per topic). Raises UsageError where there are too few brokers.
     """
     names = tuple(federation.brokers)
-    at_least("topics", topics, 0)
-    at_least("subscribers", subscribers, 0)
-    if subscribers >= len(names):
-        raise UsageError(
-            f"--subscribers is {subscribers}: {len(names)} brokers leave at most {len(names) - 1}"
-        )
+    bounded("subscribers", subscribers, 0, len(names) - 1)
     rng = np.random.default_rng(seed)
     chosen = _distinct(rng, len(names), topics, subscribers + 1)
     width = len(str(topics))
@@ -41,9 +36,8 @@ def _distinct(
 ) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
     """Rows of different broker numbers, every such row as likely as any other."""
     if columns * columns > brokers:
-        return np.array([rng.permutation(brokers)[:columns] for _ in range(rows)]).reshape(
-            rows, columns
-        )
+        chosen = [rng.choice(brokers, columns, replace=False) for _ in range(rows)]
+        return np.array(chosen).reshape(rows, columns)
     drawn = rng.integers(0, brokers, size=(rows, columns))
     while True:  # redraw whole rows that repeat a broker: few do when there are many brokers
         ordered = np.sort(drawn, axis=1)

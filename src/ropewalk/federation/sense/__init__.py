@@ -1,12 +1,13 @@
 """Does a well-shaped federation make sense: names that exist, links that join, topics that flow.
 
-`fault` says what a fault is; `network` and `traffic` hold the checks, each a generator of faults.
+`fault` says what a fault is; `network`, `ground` and `traffic` hold the checks, each a generator
+of faults.
 """
 
 from collections.abc import Callable, Iterator
 
 from ropewalk.federation.facts import Federation
-from ropewalk.federation.sense import network, traffic
+from ropewalk.federation.sense import ground, network, traffic
 from ropewalk.federation.sense.fault import Fault
 
 __all__ = ["CHECKS", "Fault", "check"]
@@ -17,9 +18,10 @@ CHECKS: tuple[Callable[[Federation], Iterator[Fault]], ...] = (
     network.brokers,
     network.links,
     network.bridges,
-    network.underlay,
-    network.positions,
-    network.risk_groups,
+    ground.underlay,
+    ground.vias,
+    ground.positions,
+    ground.risk_groups,
     traffic.topics,
     traffic.scopes,
     traffic.items,

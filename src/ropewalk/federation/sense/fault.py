@@ -1,4 +1,4 @@
-"""A fault of sense: what is wrong, and the path of the value in the file."""
+"""A fault of shape or sense: what is wrong, what to write, and where in the file."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -7,28 +7,58 @@ from difflib import get_close_matches
 from ropewalk.federation.facts import Federation
 from ropewalk.federation.yaml_text import Path
 
+NOUNS = {
+    "sites": "site",
+    "domains": "domain",
+    "brokers": "broker",
+    "links": "link",
+    "bridges": "bridge",
+    "risk_groups": "risk group",
+    "topics": "topic",
+    "items": "item",
+    "routes": "route",
+    "protocols": "protocol",
+}
 _MANY = 20_000
 """Among more names than this no near one is looked for: it would take seconds."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """What is wrong, and the path of the value that is.
+    """What is wrong with the value at a path, and what to write instead.
 
-    An unknown name also says what is known: looking for a near one takes time, so it is done
-    only for the faults that a person will read.
+    An unknown name also says what is known, and in which section: looking for a near name takes
+    time, so it is done only for the faults that a person will read.
     """
 
     code: str
     path: Path
-    message: str
+    what: str
+    advice: str = ""
     unknown: str = ""
     known: Collection[str] = ()
+    section: str = ""
 
-    def in_words(self, *, with_hint: bool) -> str:
-        """The message, with the nearest known name where that is asked for and there is one."""
+    def in_words(self, *, with_hint: bool = True) -> str:
+        """`link 3: no broker is called 'lon-wg': did you mean 'lon-gw'?`."""
         near = did_you_mean(self.unknown, self.known) if with_hint and self.unknown else ""
-        return f"{self.message.partition(': ')[0]}: {near}" if near else self.message
+        entry, _ = entry_of(self.path)
+        return ": ".join(part for part in (entry, self.what, near or self.advice) if part)
+
+
+def entry_of(path: Path) -> tuple[str, Path]:
+    """The entry that a path leads into, in words, and the rest of the path.
+
+    >>> entry_of(("links", 2, "between", 1)), entry_of(("requirements", "survive"))
+    (('link 3', ('between', 1)), ('', ('requirements', 'survive')))
+    """
+    if path[:1] == ("underlay",) and len(path) > 2:
+        noun, entry, rest = f"underlay {str(path[1]).removesuffix('s')}", path[2], path[3:]
+    elif len(path) > 1 and path[0] in NOUNS:
+        noun, entry, rest = NOUNS[str(path[0])], path[1], path[2:]
+    else:
+        return "", path
+    return f"{noun} {entry + 1 if isinstance(entry, int) else entry}", rest
 
 
 def did_you_mean(name: str, names: Collection[str]) -> str:
@@ -39,11 +69,19 @@ def did_you_mean(name: str, names: Collection[str]) -> str:
 
 def unknown(kind: str, name: str, known: Collection[str], path: Path, section: str) -> Fault:
     """A name that the file does not have."""
-    message = f"no {kind} is called {name!r}: write it under {section}, or correct the name"
-    return Fault("F020", path, message, unknown=name, known=known)
+    shown = repr(name) if "@" not in name and "://" not in name else "that"  # may hold a secret
+    return Fault(
+        code="F020",
+        path=path,
+        what=f"no {kind} is called {shown}",
+        advice=f"write it under {section}, or correct the name",
+        unknown=name,
+        known=known,
+        section=section,
+    )
 
 
-def missing_brokers(names: Collection[str], path: Path, federation: Federation) -> Iterator[Fault]:
+def unknown_brokers(names: Collection[str], path: Path, federation: Federation) -> Iterator[Fault]:
     """Those of the names that no broker has."""
     for i, name in enumerate(names):
         if name not in federation.brokers:

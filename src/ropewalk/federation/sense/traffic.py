@@ -4,68 +4,62 @@ from collections.abc import Iterator
 
 from ropewalk.federation.arrays import broker_of
 from ropewalk.federation.facts import Federation, Route, Topic
-from ropewalk.federation.names import (
-    LINK_MARK,
-    BrokerPatterns,
-    Failure,
-    link_name,
-    topic_fault,
-)
+from ropewalk.federation.names import LINK_MARK, BrokerPatterns, Failure, link_name, topic_fault
 from ropewalk.federation.sense.fault import Fault, unknown
 from ropewalk.federation.yaml_text import Path
 
 
 def topics(federation: Federation) -> Iterator[Fault]:
     """A topic has a proper name, a publisher, and clients at known brokers, each once."""
-    known = federation.brokers
+    known, protocols = federation.brokers, federation.protocols
     for name, topic in federation.topics.items():
         path: Path = ("topics", name)
-        if wrong := topic_fault(name):
-            yield Fault("F025", path, f"topic {name!r}: {wrong}")
+        if advice := topic_fault(name):
+            yield Fault(code="F025", path=path, what="it is no topic or pattern", advice=advice)
         if not topic.publishers:
-            message = f"topic {name!r} has no publisher: write publishers: [BROKER]"
-            yield Fault("F024", path, message)
-        for role, attached in (
-            ("publishers", topic.publishers),
-            ("subscribers", topic.subscribers),
-        ):
+            advice = "write publishers: [BROKER]"
+            yield Fault(code="F024", path=path, what="it has no publisher", advice=advice)
+        for role in ("publishers", "subscribers"):
+            attached = getattr(topic, role)
             for i, one in enumerate(attached):
                 if broker_of(one) not in known:
                     yield unknown("broker", broker_of(one), known, (*path, role, i), "brokers")
             if len(set(attached)) < len(attached):
-                message = f"topic {name!r} lists one of its {role} twice: keep one"
-                yield Fault("F034", (*path, role), message)
+                what = f"one of its {role} is listed twice"
+                yield Fault(code="F034", path=(*path, role), what=what, advice="keep one")
         home = topic.contract.home
         if home is not None and home not in known:
             yield unknown("broker", home, known, (*path, "contract", "home"), "brokers")
-        if topic.protocol is not None and topic.protocol not in federation.protocols:
-            at = (*path, "protocol")
-            yield unknown("protocol", topic.protocol, federation.protocols, at, "protocols")
+        if topic.protocol is not None and topic.protocol not in protocols:
+            yield unknown("protocol", topic.protocol, protocols, (*path, "protocol"), "protocols")
 
 
 def scopes(federation: Federation) -> Iterator[Fault]:
     """A topic that never leaves its domain has a publisher in every subscriber's domain."""
-    domain = {
-        name: key
-        for key, members in federation.domains.items()
-        for name in (*members.gateways, *members.edges)
-    }
+    # A broker outside all domains is a domain of its own, known by its own name.
+    domain = {name: name for name in federation.brokers}
+    for key, one in federation.domains.items():
+        members = dict.fromkeys((*one.gateways, *one.edges), f"domain {key}")
+        if not members.keys() <= federation.brokers.keys():
+            return  # a member that is not there is told already, and may be the one that counts
+        domain.update(members)
     for name, topic in federation.topics.items():
         if topic.scope == "domain":
             yield from _unfed(name, topic, domain)
 
 
 def _unfed(name: str, topic: Topic, domain: dict[str, str]) -> Iterator[Fault]:
-    # A broker outside all domains is a domain of its own, known by its own name.
-    fed = {domain.get(broker_of(one), broker_of(one)) for one in topic.publishers}
+    fed = [domain.get(broker_of(one)) for one in topic.publishers]
+    if not fed or None in fed:
+        return  # nobody publishes, or someone at a broker that is not there: that is told already
     for i, one in enumerate(topic.subscribers):
-        where = domain.get(broker_of(one), broker_of(one))
-        if fed and where not in fed:
-            message = (
-                f"topic {name!r} never leaves its domain, and nobody publishes it where "
-                f"{broker_of(one)!r} is: use scope: federation, or move the subscriber"
+        if domain.get(broker_of(one)) not in (None, *fed):
+            what = (
+                f"it never leaves its domain, and nobody publishes it where {broker_of(one)!r} is"
             )
-            yield Fault("F026", ("topics", name, "subscribers", i), message)
+            advice = "use scope: federation, or move the subscriber"
+            at: Path = ("topics", name, "subscribers", i)
+            yield Fault(code="F026", path=at, what=what, advice=advice)
 
 
 def items(federation: Federation) -> Iterator[Fault]:
@@ -76,9 +70,9 @@ def items(federation: Federation) -> Iterator[Fault]:
             path: Path = ("items", item, i)
             if name not in federation.topics:
                 yield unknown("topic", name, federation.topics, path, "topics")
-            if name in holder:
-                message = f"topic {name!r} is already in item {holder[name]!r}: keep it in one"
-                yield Fault("F032", path, message)
+            elif name in holder:
+                what = f"topic {name!r} is already in item {holder[name]!r}"
+                yield Fault(code="F032", path=path, what=what, advice="keep it in one")
             holder[name] = item
 
 
@@ -91,8 +85,9 @@ def routes(federation: Federation) -> Iterator[Fault]:
         path: Path = ("routes", i)
         for field, pattern in (("at", route.at), ("from", route.from_), ("to", route.to)):
             if not hops.patterns.match(pattern):
-                message = f"{field}: {pattern!r} matches no broker's name or address: correct it"
-                yield Fault("F028", (*path, field), message)
+                what = f"{field}: {pattern!r} matches no broker's name or address"
+                advice = "correct it; * stands for any part"
+                yield Fault(code="F028", path=(*path, field), what=what, advice=advice)
         yield from hops.faults(route, (*path, "next"))
         for j, colour in enumerate(route.colours):
             yield from failures.faults(colour, (*path, "colours", j))
@@ -109,19 +104,31 @@ class _Hops:
             if a in self.linked and b in self.linked:
                 self.linked[a].add(b)
                 self.linked[b].add(a)
+        self.gaps: dict[tuple[str, str], tuple[str, str] | None] = {}
 
     def faults(self, route: Route, path: Path) -> Iterator[Fault]:
         straight = route.next == "*"
-        hops = self.patterns.match(route.to if straight else route.next)
-        if len(hops) != 1 and not straight:
+        to = route.to if straight else route.next
+        found = len(self.patterns.match(to))
+        if not found and not straight:
             yield unknown("broker", route.next, self.brokers, path, "brokers")
-            return
-        for broker in self.patterns.match(route.at):
-            missing = next((one for one in hops if one not in self.linked[broker]), None)
-            if missing is not None:
-                lacks = f"{broker!r} has no link to {missing!r}"
-                yield Fault("F029", path, f"next: {lacks}: add the link, or name a neighbour")
-                return
+        elif found > 1 and not straight:
+            what, advice = f"next: {to!r} stands for {found} brokers", "name one of them, or *"
+            yield Fault(code="F029", path=path, what=what, advice=advice)
+        elif gap := self.gap(route.at, to):
+            what = f"next: {gap[0]!r} has no link to {gap[1]!r}"
+            advice = "add the link, or name a neighbour"
+            yield Fault(code="F029", path=path, what=what, advice=advice)
+
+    def gap(self, at: str, to: str) -> tuple[str, str] | None:
+        """A broker that `at` stands for and one that `to` stands for, without a link."""
+        if (at, to) not in self.gaps:
+            pairs = ((a, b) for a in self.patterns.match(at) for b in self.patterns.match(to))
+            self.gaps[at, to] = next((pair for pair in pairs if not self.joined(*pair)), None)
+        return self.gaps[at, to]
+
+    def joined(self, a: str, b: str) -> bool:
+        return b in self.linked[a]
 
 
 class _Failures:
@@ -138,9 +145,16 @@ class _Failures:
         }
 
     def faults(self, text: str, path: Path) -> Iterator[Fault]:
-        failure = Failure.parse(text)
+        advice = (
+            f"write none, BROKER, BROKER{LINK_MARK}BROKER, group:NAME or site:NAME, joined by +"
+        )
+        try:
+            failure = Failure.parse(text)
+        except ValueError:
+            what = f"colour {text!r} is no failure"
+            yield Fault(code="F033", path=path, what=what, advice=advice)
+            return
         for kind, known in self.known.items():
             for name in sorted(getattr(failure, kind) - known):
-                forms = f"BROKER, BROKER{LINK_MARK}BROKER, group:NAME, site:NAME or none"
-                message = f"colour {text!r}: {name!r} is not among the {kind}: write {forms}"
-                yield Fault("F033", path, message)
+                what = f"colour {text!r}: {name!r} is not among the {kind}"
+                yield Fault(code="F033", path=path, what=what, advice=advice)

@@ -1,0 +1,253 @@
+"""A fault of shape in plain words: what is wrong and what to write."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+from pydantic_core import ErrorDetails
+
+from ropewalk.federation.schema import fields_at
+from ropewalk.federation.sense.fault import Fault, did_you_mean, entry_of
+from ropewalk.federation.yaml_text import Path
+
+UNKNOWN_FIELD = "unexpected_keyword_argument"
+FORMS = {
+    "federation": "NAME",
+    "brokers": "{NAME: {}}",
+    "sites": "{NAME: {at: [LATITUDE, LONGITUDE]}}",
+    "domains": "{NAME: {gateways: [BROKER]}}",
+    "topics": "{NAME: {publishers: [BROKER]}}",
+    "risk_groups": "[NAME]",
+    "links": "[{between: [BROKER, BROKER]}]",
+    "bridges": "[{from: BROKER, to: BROKER}]",
+    "routes": "[{at: BROKER, to: BROKER, next: BROKER}]",
+    "items": "{NAME: [TOPIC]}",
+    "between": "[BROKER, BROKER]",
+    "via": "[NODE, NODE]",
+    "gateways": "[BROKER]",
+    "edges": "[BROKER]",
+    "takeover": "[BROKER]",
+    "publishers": "[BROKER]",
+    "subscribers": "[BROKER]",
+    "patterns": "['#']",
+    "colours": "[none]",
+    "at": "[LATITUDE, LONGITUDE]",
+    "xy": "[X, Y]",
+    "capacity": "{receive_us: 48.8, filter_us: 0.162, send_us: 16.4}",
+    "contract": "{delivery: at-least-once}",
+    "survive": "{links: 1}",
+    "regions": "{radius_km: 100}",
+    "url": "SCHEME://HOST:PORT, one only",
+    "from": "BROKER",
+    "to": "BROKER",
+    "next": "BROKER",
+    "broker": "BROKER",
+    "client": "NAME",
+}
+"""How a field is written, where its name alone does not tell."""
+
+ENTRY_FORMS = {
+    "sites": "{at: [LATITUDE, LONGITUDE]}",
+    "domains": "{gateways: [BROKER]}",
+    "brokers": "{site: SITE}",
+    "links": "{between: [BROKER, BROKER]}",
+    "bridges": "{from: BROKER, to: BROKER}",
+    "risk_groups": "{fails: 0.001}",
+    "topics": "{publishers: [BROKER], subscribers: [BROKER]}",
+    "items": "[TOPIC]",
+    "routes": "{at: BROKER, to: BROKER, next: BROKER}",
+    "protocols": "FILE",
+}
+"""How an entry of a section is written."""
+
+MEANT = {
+    **dict.fromkeys(("lat", "lon", "lng", "latitude", "longitude"), "at: [LATITUDE, LONGITUDE]"),
+    **dict.fromkeys(("host", "hostname", "port"), "url: SCHEME://HOST:PORT"),
+    **dict.fromkeys(("from", "to", "ends", "source", "target"), "between: [BROKER, BROKER]"),
+    **dict.fromkeys(("type", "kind", "vendor"), "make: nats"),
+    **dict.fromkeys(("weight", "metric"), "cost: 1"),
+    **dict.fromkeys(("delay", "delay_ms", "rtt", "rtt_ms"), "latency_ms: NUMBER"),
+    "qos": "delivery: at-least-once",
+}
+"""What people write for a field that is called otherwise here."""
+
+SECRETS = frozenset({"password", "passwd", "pass", "user", "username", "token", "secret"})
+SYNONYMS = {"mqtt": "mosquitto", "amqp": "rabbitmq", "rabbit": "rabbitmq"}
+
+UNITS = {
+    "_ms": ("milliseconds", {"us": 1e-3, "µs": 1e-3, "ms": 1.0, "s": 1e3, "sec": 1e3, "min": 6e4}),
+    "_us": ("microseconds", {"us": 1.0, "µs": 1.0, "ms": 1e3, "s": 1e6}),
+    "_km": ("kilometres", {"m": 1e-3, "km": 1.0, "mi": 1.609344}),
+    "": ("", {"%": 0.01}),
+}
+"""By the end of a field's name: what it counts, and what other units are worth in it."""
+
+_WITH_UNIT = re.compile(r"\s*([-+]?\d+(?:\.\d+)?)\s*([A-Za-zµ%]+)\s*")
+
+
+def fault_of(detail: ErrorDetails, place: "Place") -> Fault:
+    """What the shape check complains of, as a fault."""
+    in_words = _secret if place.is_secret else _WORDS.get(detail["type"], _wrong_type)
+    code, what, advice = in_words(detail, place)
+    return Fault(code=code, path=place.path, what=what, advice=advice)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a fault is and what was found there, ready to be put into words."""
+
+    path: Path
+    found: Any
+
+    @property
+    def field(self) -> str:
+        """The name of the field that is wrong."""
+        names = [step for step in self.path if isinstance(step, str)]
+        return names[-1] if names else ""
+
+    @property
+    def form(self) -> str:
+        """How the value is written, where that can be said."""
+        entry, inner = entry_of(self.path)
+        if entry and not inner:
+            return ENTRY_FORMS.get(str(self.path[0]), "")
+        if isinstance(self.path[-1], int):
+            return ""
+        in_route = self.path[:1] == ("routes",) and len(inner) == 1
+        return "BROKER" if in_route and self.field == "at" else FORMS.get(self.field, "")
+
+    @property
+    def near(self) -> Path:
+        """The path with a misspelt field put right, as far as one is near."""
+        if self.field in MEANT:
+            return (*self.path[:-1], MEANT[self.field].partition(":")[0])
+        close = get_close_matches(self.field, fields_at(self.path[:-1]), n=1, cutoff=0.7)
+        return (*self.path[:-1], *close)
+
+    @property
+    def is_secret(self) -> bool:
+        """Whether what stands there is a secret."""
+        return self.path[:1] == ("brokers",) and self.path[2:3] == ("credentials",)
+
+    @property
+    def may_hold_secrets(self) -> bool:
+        """Whether what stands there may have a secret in it."""
+        whole_broker = self.path[:1] == ("brokers",) and len(self.path) == 2
+        return whole_broker or not {"url", "addresses"}.isdisjoint(self.path[2:])
+
+    def __str__(self) -> str:
+        _, inner = entry_of(self.path)
+        label = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in inner)
+        return f"{label.lstrip('.') or 'it'} is {self._value()}"
+
+    def _value(self) -> str:
+        if self.found is None:
+            return "empty"
+        if self.may_hold_secrets:
+            kinds = {"str": "a text", "list": "a list", "dict": "a map"}
+            return kinds.get(type(self.found).__name__, "a number")
+        text = repr(self.found)
+        if "@" in text or "://" in text or any(word in text.lower() for word in SECRETS):
+            return "something that may hold a secret"
+        return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+Words = tuple[str, str, str]
+"""A code, what is wrong, what to write."""
+
+
+def _missing(_: ErrorDetails, place: Place) -> Words:
+    if isinstance(place.path[-1], int):
+        whole = Place(place.path[:-1], None)
+        return "F010", f"{place.field} has too few entries", f"write {place.field}: {whole.form}"
+    return "F010", f"{place.field!r} is missing", f"write {place.field}: {place.form or 'NUMBER'}"
+
+
+def _unknown_field(_: ErrorDetails, place: Place) -> Words:
+    field, known = place.field, fields_at(place.path[:-1])
+    if field.lower() in SECRETS:
+        return "F017", f"{field!r} does not belong into the file", "write credentials: env:NAME"
+    if ":" in field:
+        return "F011", f"there is no field {field!r}", "write a space after the colon"
+    if field.isdigit():
+        return "F011", f"there is no field {field!r}", "write decimals with a point, not a comma"
+    meant = MEANT.get(field, "")
+    if meant.partition(":")[0] in known:
+        return "F011", f"there is no field {field!r}", f"write {meant}"
+    advice = did_you_mean(field, known) or f"there are {', '.join(known)}"
+    return "F011", f"there is no field {field!r}", advice
+
+
+def _not_a_choice(detail: ErrorDetails, place: Place) -> Words:
+    choices = re.findall(r"'([^']+)'", str(detail["ctx"]["expected"]))
+    written = str(place.found).lower()
+    hint = did_you_mean(SYNONYMS.get(written, written), choices)
+    return "F015", f"{place}", f"write {' or '.join(choices)}{hint and f' ({hint})'}"
+
+
+def _secret(_: ErrorDetails, __: Place) -> Words:
+    return "F017", "credentials go by reference", "write env:NAME or file:PATH"
+
+
+def _out_of_range(detail: ErrorDetails, place: Place) -> Words:
+    if place.field in ("fails", "loss"):
+        return "F013", f"{place}", "it is a probability: write a number from 0 to 1"
+    limit = next((f"{value:,}".removesuffix(".0") for value in detail.get("ctx", {}).values()), "")
+    return "F013", f"{place}", f"it must be {_BOUNDS[detail['type']].format(limit)}"
+
+
+def _wrong_length(detail: ErrorDetails, place: Place) -> Words:
+    context = detail["ctx"]
+    limit = context.get("min_length", context.get("max_length"))
+    bound = "at least" if "min_length" in context else "at most"
+    return "F013", f"{place}", f"it takes {bound} {limit} {'entry' if limit == 1 else 'entries'}"
+
+
+def _wrong_type(detail: ErrorDetails, place: Place) -> Words:
+    kind = detail["type"]
+    if kind in ("float_type", "int_type") and (plain := _without_unit(place)):
+        return "F014", f"{place}", plain
+    if kind == "string_type" and isinstance(place.found, bool | int | float):
+        text = str(place.found).lower() if isinstance(place.found, bool) else place.found
+        return "F012", f"{place}", f'write a text, in quotes: "{text}"'
+    return "F012", f"{place}", f"write {place.form or _EXPECTED.get(kind, detail['msg'])}"
+
+
+def _without_unit(place: Place) -> str:
+    """What to write for a number with a unit, or nothing if it is something else."""
+    written = _WITH_UNIT.fullmatch(place.found) if isinstance(place.found, str) else None
+    if written is None:
+        return ""
+    meaning, worth = next(known for end, known in UNITS.items() if place.field.endswith(end))
+    of = f" of {meaning}" if meaning else ""
+    if written[2] not in worth:
+        return f"write a plain number{of}, without the unit"
+    return f"write {float(written[1]) * worth[written[2]]:.12g}, a plain number{of}"
+
+
+_BOUNDS = {
+    "greater_than": "more than {}",
+    "greater_than_equal": "at least {}",
+    "less_than_equal": "at most {}",
+    "finite_number": "a finite number",
+    "string_too_short": "a text of at least {} character",
+}
+_EXPECTED = {
+    "float_type": "a number",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "string_type": "a text",
+    "tuple_type": "a list: [..., ...]",
+    "dict_type": "a map: {NAME: ...}",
+    "dataclass_type": "a map: {FIELD: ...}",
+}
+_WORDS: dict[str, Callable[[ErrorDetails, Place], Words]] = {
+    "missing": _missing,
+    UNKNOWN_FIELD: _unknown_field,
+    "literal_error": _not_a_choice,
+    "too_short": _wrong_length,
+    "too_long": _wrong_length,
+    **dict.fromkeys(_BOUNDS, _out_of_range),
+}
