@@ -49,11 +49,17 @@ def fields() -> Iterator[str]:
     yield "# Fields of the federation file\n"
     for name, record in {"Federation": made, **made["$defs"]}.items():
         yield f"## {name}\n\n{record.get('description', '')}\n"
-        yield "| field | kind | default |\n|---|---|---|"
+        yield "| field | kind | default | meaning |\n|---|---|---|---|"
         for field, kind in record["properties"].items():
             required = field in record.get("required", ())
-            yield f"| `{field}` | {_kind(kind)} | {'required' if required else _default(kind)} |"
+            default = "required" if required else _default(kind)
+            yield f"| `{field}` | {_kind(kind)} | {default} | {_meaning(kind)} |"
         yield ""
+
+
+def _meaning(kind: dict[str, Any]) -> str:
+    inner = [one.get("description", "") for one in kind.get("anyOf", ())]
+    return str(kind.get("description") or next((text for text in inner if text), ""))
 
 
 def _default(kind: dict[str, Any]) -> str:

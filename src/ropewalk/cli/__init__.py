@@ -36,6 +36,7 @@ app = typer.Typer(
     epilog="Exit codes: 0 clean, 1 findings, 2 bad usage or input, 3 could not decide, 4 internal.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # plain help: loading rich for it would double the time to answer
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("new")(new.new)

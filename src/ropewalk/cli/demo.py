@@ -13,7 +13,7 @@ def demo(
     folder: Annotated[Path, typer.Option(help="Where the demo writes its files.")] = Path("demo"),
     as_json: Json = False,
 ) -> None:
-    """Generate the fifty-broker federation, load it, and print a table of it."""
+    """Make, load and show the fifty-broker federation."""
     with contract("demo", as_json=as_json):
         from rich.console import Console
 

@@ -19,7 +19,7 @@ COMMON: dict[str, tuple[Any, Any]] = {
     "seed": (Annotated[int, typer.Option(help="The same seed gives the same federation.")], 1),
     "topics": (Annotated[int, typer.Option(help="Add so many random topics.")], 0),
     "subscribers": (
-        Annotated[int | None, typer.Option(help="Subscribers of each random topic. [default: 5]")],
+        Annotated[int | None, typer.Option(help="Subscribers of each; default: 5.")],
         None,
     ),
     "out": (
@@ -52,8 +52,9 @@ class Generators(typer.core.TyperGroup):
 
 app = typer.Typer(
     cls=Generators,
-    help="Make a federation by rule: a shape, random growth, a real map, a paper's model.",
+    help="Make a federation: a shape, random growth, a map, a model.",
     no_args_is_help=True,
+    rich_markup_mode=None,
 )
 
 
@@ -78,7 +79,7 @@ def _command(name: str, make: "Callable[..., Federation]") -> Any:
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {one.name: one.annotation for one in parameters}
     run.__doc__ = (make.__doc__ or "").split("\n\n")[0]
-    made = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
+    made = typer.Typer(add_completion=False, rich_markup_mode=None)
     made.command(name)(run)
     command = typer.main.get_command(made)
     command.name = name
@@ -93,6 +94,7 @@ def _own_parameters(make: "Callable[..., Federation]") -> list[inspect.Parameter
         if parameter.name in COMMON:
             continue
         kind, text = get_args(hints[parameter.name])
+        text = f"{text[:1].upper()}{text[1:]}."
         required = parameter.default is inspect.Parameter.empty
         role = (
             typer.Argument(help=text, autocompletion=_map_names)

@@ -16,7 +16,7 @@ def new(
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Write a small commented federation file to start from."""
+    """Write a small commented file to start from."""
     with contract("new", as_json=as_json):
         text = resources.files("ropewalk.federation").joinpath("starter.yaml").read_bytes()
         if file.suffix.lower() not in (".yaml", ".yml"):

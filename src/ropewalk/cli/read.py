@@ -20,7 +20,7 @@ def read(
     max_mb: Annotated[float, typer.Option(help="Read YAML up to this size.", min=0.001)] = 64,
     as_json: Json = False,
 ) -> None:
-    """Read a federation and write it as YAML or in the large (Parquet) form."""
+    """Write a federation in the other form, YAML or Parquet."""
     with contract("read", as_json=as_json):
         from ropewalk.report.tables import summary_line, summary_of
 

@@ -8,7 +8,10 @@ from ropewalk.report.document import Document
 
 
 def verify(path: Source, as_json: Json = False) -> None:
-    """Check a federation file: its text, its fields, and that everything it names exists."""
+    """Check a federation file, and tell every fault at once.
+
+    Its text, its fields, and that everything it names exists and fits together.
+    """
     with contract("verify", as_json=as_json):
         from ropewalk.federation.loading import MAX_YAML_MB
         from ropewalk.report.tables import summary_line, summary_of

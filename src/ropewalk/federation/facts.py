@@ -33,8 +33,8 @@ Make = Literal["nats", "mosquitto", "rabbitmq"]
 Delivery = Literal["best-effort", "at-most-once", "at-least-once", "exactly-once"]
 Order = Literal["none", "fifo", "priority", "total"]
 
-CLOSED = ConfigDict(extra="forbid")
-"""A field that the record does not have is a fault, not a silent nothing."""
+CLOSED = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+"""A field that the record does not have is a fault; the texts below fields describe them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +43,9 @@ class Site:
 
     __pydantic_config__ = CLOSED
     at: Degrees | None = None
+    """Latitude and longitude in degrees."""
     xy: Plane | None = None
+    """Kilometres on a plane."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +54,9 @@ class Domain:
 
     __pydantic_config__ = CLOSED
     gateways: Annotated[tuple[Reference, ...], Field(min_length=1)]
+    """Brokers that carry transit traffic; several stand by for each other."""
     edges: tuple[Reference, ...] = ()
+    """Brokers that carry none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,8 +65,11 @@ class Performance:
 
     __pydantic_config__ = CLOSED
     receive_us: NonNegative
+    """To take a message in."""
     filter_us: NonNegative
+    """To hold it against one filter."""
     send_us: NonNegative
+    """To send one copy."""
 
     def service_us(self, *, filters: float, replication: float) -> float:
         """Processing time of a message that meets so many filters and leaves so many times.
@@ -85,7 +92,9 @@ class Takeover:
 
     __pydantic_config__ = CLOSED
     publishers: tuple[Reference, ...] = ()
+    """Brokers that take its publishers, the preferred first."""
     subscribers: tuple[Reference, ...] = ()
+    """Brokers that take its subscribers, the preferred first."""
 
 
 def _for_both(value: Any) -> Any:
@@ -105,17 +114,29 @@ class Broker:
 
     __pydantic_config__ = CLOSED
     site: Reference | None = None
+    """The site it is at."""
     make: Make = "nats"
+    """Whose software it runs."""
     url: Reference | None = None
+    """Where it listens, without user and password."""
     credentials: Annotated[str, Field(pattern=r"^(env|file):\S+$")] | None = None
+    """Where its secret is kept: env:NAME or file:PATH."""
     address: Reference | None = None
+    """A second name that routes may use."""
     takeover: TakeoverField = Takeover()
+    """Who takes its clients over when it fails: [BROKER], or apart by publishers, subscribers."""
     capacity: Performance | None = None
+    """What a message costs it."""
     fails: Probability = 0.0
+    """Probability of being down."""
     at: Degrees | None = None
+    """Its own place in degrees, where it is not its site's."""
     xy: Plane | None = None
+    """Its own place on a plane, where it is not its site's."""
     node: Reference | None = None
+    """The underlay node it is attached to; default: the nearest."""
     risk_groups: tuple[Name, ...] = ()
+    """What it shares its fate with."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,12 +145,19 @@ class Link:
 
     __pydantic_config__ = CLOSED
     between: tuple[Reference, Reference]
+    """The two brokers it joins."""
     latency_ms: NonNegative | None = None
+    """One way; default: what light in fibre takes between the places of its ends."""
     cost: Cost = 1
+    """The smallest sum of costs decides a route."""
     loss: Probability = 0.0
+    """Probability that a message is lost on the way."""
     fails: Probability = 0.0
+    """Probability of being down."""
     risk_groups: tuple[Name, ...] = ()
+    """What it shares its fate with."""
     via: tuple[Reference, ...] = ()
+    """Underlay nodes from end to end; default: the shortest way."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,7 +166,9 @@ class Prefixes:
 
     __pydantic_config__ = CLOSED
     local: str = ""
+    """Put before the name at the bridge's own broker."""
     remote: str = ""
+    """Put before the name at the far broker."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,13 +177,21 @@ class Bridge:
 
     __pydantic_config__ = CLOSED
     from_: Annotated[Reference, Field(alias="from")]
+    """The broker that holds the bridge's configuration."""
     to: Reference
+    """The broker it connects to."""
     patterns: Annotated[tuple[Reference, ...], Field(min_length=1)] = ("#",)
+    """Which topics it carries."""
     direction: Literal["in", "out", "both"] = "out"
+    """Seen from the broker that holds it: out sends, in fetches."""
     qos: Annotated[int, Field(strict=True, ge=0, le=2)] = 0
+    """MQTT quality of service."""
     prefixes: Prefixes = Prefixes()
+    """How topic names change on the way."""
     max_hops: Annotated[int, Field(strict=True, ge=1)] | None = None
+    """How many bridges a message may cross; default: no limit."""
     addresses: tuple[Reference, ...] = ()
+    """Where it connects when the first fails, in order: brokers or HOST:PORT."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,8 +200,11 @@ class UnderlayNode:
 
     __pydantic_config__ = CLOSED
     at: Degrees | None = None
+    """Latitude and longitude in degrees."""
     xy: Plane | None = None
+    """Kilometres on a plane."""
     risk_groups: tuple[Name, ...] = ()
+    """What it shares its fate with."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,8 +213,11 @@ class UnderlayLink:
 
     __pydantic_config__ = CLOSED
     between: tuple[Reference, Reference]
+    """The two nodes it joins."""
     length_km: NonNegative | None = None
+    """Default: the distance of its ends."""
     risk_groups: tuple[Name, ...] = ()
+    """What it shares its fate with."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,7 +226,9 @@ class Underlay:
 
     __pydantic_config__ = CLOSED
     nodes: dict[Name, UnderlayNode] = field(default_factory=dict)
+    """Physical nodes by name."""
     links: tuple[UnderlayLink, ...] = ()
+    """Physical links."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,7 +237,9 @@ class RiskGroup:
 
     __pydantic_config__ = CLOSED
     fails: Probability = 0.0
+    """Probability that all of it is down."""
     about: str = ""
+    """What it is, for people."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,7 +248,9 @@ class Client:
 
     __pydantic_config__ = CLOSED
     broker: Reference
+    """The broker it connects to."""
     client: Reference
+    """Its name."""
 
 
 Attachment = Reference | Client
@@ -213,10 +263,15 @@ class Contract:
 
     __pydantic_config__ = CLOSED
     delivery: Delivery = "at-least-once"
+    """What may happen to a message."""
     order: Order = "fifo"
+    """In which order messages arrive."""
     within_ms: Positive | None = None
+    """How soon they arrive."""
     priority: Annotated[int, Field(strict=True, ge=0, le=9)] = 0
+    """0 to 9, the highest first."""
     home: Reference | None = None
+    """The broker that gives totally ordered messages their numbers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,10 +280,15 @@ class Topic:
 
     __pydantic_config__ = CLOSED
     publishers: tuple[Attachment, ...] = ()
+    """Brokers, or {broker: B, client: C}."""
     subscribers: tuple[Attachment, ...] = ()
+    """Brokers, or {broker: B, client: C}."""
     scope: Literal["federation", "domain"] = "federation"
+    """Whether it leaves its domain."""
     contract: Contract = Contract()
+    """What it promises."""
     protocol: Reference | None = None
+    """The protocol that its messages follow."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -241,10 +301,15 @@ class Route:
 
     __pydantic_config__ = CLOSED
     at: Reference
+    """Where the message is: a broker, or a pattern with *."""
     from_: Annotated[Reference, Field(alias="from")] = "*"
+    """Where it was published; default: anywhere."""
     to: Reference
+    """Where it goes."""
     next: Reference
+    """The neighbour it is sent to, or * for the destination itself."""
     colours: tuple[Reference, ...] = ()
+    """Failures it is meant for: none, or BROKER, BROKER--BROKER, group:NAME, site:NAME with +."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -253,7 +318,9 @@ class Survive:
 
     __pydantic_config__ = CLOSED
     links: Count = 0
+    """Links down at once."""
     brokers: Count = 0
+    """Brokers down at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -262,6 +329,7 @@ class Regions:
 
     __pydantic_config__ = CLOSED
     radius_km: Positive
+    """How far the disaster reaches."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -270,7 +338,9 @@ class Requirements:
 
     __pydantic_config__ = CLOSED
     survive: Survive = Survive()
+    """Failures that must cost no topic."""
     regions: Regions | None = None
+    """Disasters that alternate paths must escape."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -279,20 +349,33 @@ class Federation:
 
     __pydantic_config__ = CLOSED
     name: Annotated[Name, Field(alias="federation")]
+    """Its name."""
     sites: dict[Name, Site] = field(default_factory=dict)
+    """Places by name."""
     domains: dict[Name, Domain] = field(default_factory=dict)
+    """Local domains by name."""
     brokers: Annotated[dict[Name, Broker], Field(min_length=1)]
+    """Brokers by name."""
     links: tuple[Link, ...] = ()
+    """What the overlay routes over."""
     bridges: tuple[Bridge, ...] = ()
+    """What native brokers do by themselves."""
     underlay: Underlay = Underlay()
+    """The physical network."""
     risk_groups: dict[Name, RiskGroup] = field(default_factory=dict)
+    """What fails together; if it is there, every group is declared in it."""
     topics: dict[str, Topic] = field(default_factory=dict)
+    """Topics, or patterns: + one level, # all that follow."""
     items: dict[Name, Annotated[tuple[Reference, ...], Field(min_length=1)]] = field(
         default_factory=dict
     )
+    """Topics that are moved together."""
     routes: tuple[Route, ...] = ()
+    """Hand-made table entries."""
     protocols: dict[Name, Reference] = field(default_factory=dict)
+    """Protocol files by name."""
     requirements: Requirements = Requirements()
+    """What has to be survived."""
 
     @cached_property
     def graph(self) -> Graph:

@@ -16,6 +16,7 @@ from ropewalk.federation.dump import dump_plain
 from ropewalk.federation.facts import Federation
 from ropewalk.federation.plain import plain
 from ropewalk.federation.rest import without_empty
+from ropewalk.federation.saving import LARGE_FILES
 from ropewalk.federation.schema import adapter
 from ropewalk.federation.shape import explain
 from ropewalk.federation.yaml_text import parse
@@ -87,9 +88,6 @@ TABLES = {
     ),
 }
 
-FILES = (_REST, *(f"{name}.parquet" for name in TABLES))
-"""What a folder in the large form holds, and nothing else."""
-
 
 def write(federation: Federation, folder: Path) -> None:
     """Write a federation into a new folder."""
@@ -112,13 +110,13 @@ def write(federation: Federation, folder: Path) -> None:
 
 def is_large(folder: Path) -> bool:
     """Whether a folder holds a federation in the large form."""
-    return all((folder / name).is_file() for name in FILES)
+    return all((folder / name).is_file() for name in LARGE_FILES)
 
 
 def read(folder: Path) -> Federation:
     """Read a federation back; raises FederationError for a folder that is none or is damaged."""
     if not is_large(folder):
-        holds = ", ".join(FILES)
+        holds = ", ".join(LARGE_FILES)
         raise _damaged(folder, f"a folder without a federation: name a file, or one with {holds}")
     parsed = parse((folder / _REST).read_text(encoding="utf-8", errors="replace"))
     if parsed.faults or not isinstance(parsed.value, dict):

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from ropewalk.errors import FederationError
-from ropewalk.federation import large, schema, shape
+from ropewalk.federation import schema, shape
 from ropewalk.federation.facts import Federation
 from ropewalk.federation.rest import well_shaped, without_empty
 from ropewalk.federation.sense import Fault, check
@@ -30,6 +30,8 @@ def load(path: str | Path, *, max_mb: float = MAX_YAML_MB) -> Federation:
     """
     try:
         if Path(path).is_dir():
+            from ropewalk.federation import large  # pyarrow takes longer than a small file
+
             with _no_garbage_collection():
                 return _checked(large.read(Path(path)), str(path))
         with Path(path).open("rb") as file:

@@ -4,11 +4,12 @@ import tempfile
 from pathlib import Path
 
 from ropewalk.errors import UsageError
-from ropewalk.federation import large
 from ropewalk.federation.dump import dump
 from ropewalk.federation.facts import Federation
 
 LARGE_SUFFIX = ".parquet"
+LARGE_FILES = ("federation.yaml", "brokers.parquet", "links.parquet", "topics.parquet")
+"""What a folder in the large form holds, and nothing else."""
 
 
 def save(federation: Federation, path: str | Path) -> None:
@@ -22,12 +23,14 @@ def save(federation: Federation, path: str | Path) -> None:
         raise UsageError(f"{path}: write to FILE.yaml, or to DIR{LARGE_SUFFIX} for the large form")
     if not path.parent.is_dir():
         raise UsageError(f"{path}: there is no folder {path.parent}: make it, or name another")
-    if path.is_dir() and not {one.name for one in path.iterdir()} <= set(large.FILES):
+    if path.is_dir() and not {one.name for one in path.iterdir()} <= set(LARGE_FILES):
         raise UsageError(f"{path}: cannot be written: the folder holds other files: name another")
     try:
         with tempfile.TemporaryDirectory(prefix=".ropewalk-", dir=path.parent) as scratch:
             made = Path(scratch) / "new"
             if path.suffix.lower() == LARGE_SUFFIX:
+                from ropewalk.federation import large  # pyarrow takes longer than a small file
+
                 large.write(federation, made)
                 if path.exists():
                     path.replace(Path(scratch) / "old")
