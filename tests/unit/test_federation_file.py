@@ -5,7 +5,7 @@ import pytest
 from ropewalk.errors import FederationError, UsageError
 from ropewalk.federation import load, loads, save
 from ropewalk.federation.dump import dump
-from ropewalk.federation.facts import Broker, Client, Federation, Link, Performance, Takeover
+from ropewalk.federation.facts import Broker, Client, Federation, Link, Takeover
 from ropewalk.findings import Where
 
 TRADE_NET = """
@@ -139,15 +139,6 @@ def test_words_of_yaml_1_1_stay_text() -> None:
 def test_an_empty_section_or_entry_is_all_defaults() -> None:
     federation = loads("federation: x\nbrokers:\n  a:\n  b:\nlinks:\ntopics:\n")
     assert federation.brokers == {"a": Broker(), "b": Broker()}
-
-
-def test_performance_reproduces_the_thesis() -> None:
-    # Wang 2015, table 4-5 and the figures below it: r = 10, n = 3 give 4688 messages a second.
-    activemq = Performance(receive_us=48.81, filter_us=0.162, send_us=16.4)
-    assert int(activemq.capacity_msgs_s(filters=3, replication=10)) == 4688
-    assert Performance(receive_us=0, filter_us=0, send_us=0).capacity_msgs_s(
-        filters=1, replication=1
-    ) == float("inf")
 
 
 @pytest.mark.parametrize("name", ["f.yaml", "f.yml", "F.YAML", "f.parquet"])

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import IntEnum
 from pathlib import Path
+from textwrap import fill
 from typing import Annotated
 
 import typer
@@ -71,11 +72,21 @@ def finish(document: Document, *, as_json: bool, text: str = "") -> None:
         typer.echo(json.dumps(document.as_dict(), ensure_ascii=False))
     else:
         for line in findings_text(document.findings):
-            typer.echo(line)
+            typer.echo(_fitted(line))
         if text:
             typer.echo(text)
     if document.outcome != "ok":
         raise typer.Exit(EXITS[document.outcome])
+
+
+def _fitted(line: str) -> str:
+    """A line as it is for programs, and broken between words for a person at a terminal."""
+    if not sys.stdout.isatty():
+        return line
+    width = shutil.get_terminal_size().columns
+    return fill(
+        line, width, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
+    )
 
 
 def print_failure(command: str, code: str, message: str, *, as_json: bool) -> None:
@@ -102,8 +113,6 @@ def progress(what: str) -> Iterator[None]:
 
 def program() -> str:
     """How this program was called, for hints at the next command: a path if it is not on PATH."""
-    called = Path(sys.argv[0])
-    on_path = shutil.which(called.name)
-    if called.name == "ropewalk" and not (on_path and Path(on_path).samefile(called)):
-        return str(called)
-    return "ropewalk"
+    called, on_path = Path(sys.argv[0]), shutil.which("ropewalk")
+    reached = on_path is not None and Path(on_path).resolve() == called.resolve()
+    return str(called) if called.name == "ropewalk" and not reached else "ropewalk"
