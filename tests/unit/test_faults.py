@@ -275,6 +275,14 @@ def test_all_faults_are_told_at_once_in_line_order() -> None:
     ]
 
 
+def test_lines_stay_true_after_parts_that_are_not_kept() -> None:
+    """Of a name written twice one map is dropped, and of a merge the map that was merged."""
+    twice = "".join(f"  x: {{at: [{i}, 0]}}\n" for i in range(50))
+    merged = "".join(f"  m{i}: {{<<: {{at: [{i}, 0]}}}}\n" for i in range(50))
+    found = faults(HEAD + "sites:\n" + twice + merged + "  z: {at: north}\n")
+    assert [one.where.line for one in found if one.code == "F012"] == [6 + 50 + 50 + 1]
+
+
 def test_a_missing_file_or_folder_is_told(tmp_path: Path) -> None:
     for path in (tmp_path / "nope.yaml", tmp_path / "f.yaml" / "deeper.yaml"):
         (tmp_path / "f.yaml").write_text("x")

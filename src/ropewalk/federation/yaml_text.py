@@ -180,9 +180,7 @@ class _Builder:
         if 1 < len(self.stack) < 4 and key != "<<":
             self.note_entry(event)
         if self.parsed.lines is not None:
-            self.parsed.lines.setdefault(id(self.current), {}).setdefault(
-                key, event.start_mark.line + 1
-            )
+            self.parsed.lines[id(self.current)].setdefault(key, event.start_mark.line + 1)
         self.key = key
         if event.anchor:
             self.anchors[event.anchor] = (key, 1)
@@ -202,8 +200,7 @@ class _Builder:
             if 1 < len(self.stack) < 4:
                 self.note_entry(event)
             if self.parsed.lines is not None:
-                lines = self.parsed.lines.setdefault(id(current), {})
-                lines[len(current)] = event.start_mark.line + 1
+                self.parsed.lines[id(current)][len(current)] = event.start_mark.line + 1
             current.append(value)
         elif type(current) is dict:
             if self.key == "<<":
@@ -228,6 +225,8 @@ class _Builder:
         self.current, self.key, self.anchor = container, _NO_KEY, event.anchor
         self.counted_at_start = self.count
         self.count += 1
+        if self.parsed.lines is not None:
+            self.parsed.lines[id(container)] = {}  # the id may be that of one that is gone
 
     def close(self, event: Any) -> None:
         closed, anchor, size = self.current, self.anchor, self.count - self.counted_at_start
