@@ -193,7 +193,9 @@ def test_a_full_disk_is_told_as_such() -> None:
 
 def test_federations_go_through_pipes() -> None:
     done = shell("ropewalk generate ring --brokers 4 | ropewalk read - -o - | ropewalk verify -")
-    assert done.stdout == "-: 4 brokers, 4 links, 0 topics, 0 pairs: no fault in the file.\n"
+    assert (
+        done.stdout == "/dev/stdin: 4 brokers, 4 links, 0 topics, 0 pairs: no fault in the file.\n"
+    )
 
 
 @pytest.mark.parametrize("arguments", ["verify", "verify --nonsense", "generate ring --brokers x"])

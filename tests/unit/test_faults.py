@@ -20,8 +20,8 @@ CASES = [
     ("F004", "x: &x 1\nsites: {*x : {}}\n", 7, "not an alias"),
     ("F004", "sites: " + "[" * 40 + "]" * 40 + "\n", 6, "levels deep"),
     ("F005", "sites:\n  x: {}\n  x: {}\n", 8, "'x' is written twice"),
-    ("F006", "sites: !set {x: {}}\n", 6, "tag"),
-    ("F006", "sites: {x: *nowhere}\n", 6, "nowhere"),
+    ("F006", "sites: !hunter2 {x: {}}\n", 6, "tags are not known"),
+    ("F006", "sites: {x: *hunter2}\n", 6, "goes in quotes"),
     ("F006", "sites: {x: {<<: 3}}\n", 6, "<<"),
     ("F010", "links:\n  - {cost: 1}\n", 7, "write between: [BROKER, BROKER]"),
     ("F010", "links:\n  - {between: [a]}\n", 7, "write between: [BROKER, BROKER]"),
@@ -33,6 +33,7 @@ CASES = [
     ("F011", "links: [{betwen: [a, b]}]\nroutes: [{at: a, to: b, next: b}]\n", 6, "'between'?"),
     ("F011", "links: [{between: [a, b], fails: 0,5}]\n", 6, "with a point, not a comma"),
     ("F011", "links: [{between: [a, b], cost:5}]\n", 6, "a space after the colon"),
+    ("F011", "links: [{between: [a, b], credentials:hunter2}]\n", 6, "a space after the colon"),
     ("F011", "sites: {s: {lat: 5}}\n", 6, "write at: [LATITUDE, LONGITUDE]"),
     ("F012", "links:\n  - {between: [a, b], cost: many}\n", 7, "write a whole number"),
     ("F012", "links: {a: b}\n", 6, "write [{between: [BROKER, BROKER]}]"),
@@ -79,7 +80,7 @@ CASES = [
         7,
         "link 1: no broker is called 'zz': write it under",
     ),
-    ("F020", "links:\n  - {between: [a, 'nats://u:hunter2@h']}\n", 7, "no broker is called that"),
+    ("F020", "links:\n  - {between: [a, 'nats://u:hunter2@h']}\n", 7, "not shown here"),
     (
         "F020",
         "topics: {prices: {publishers: [a]}}\nitems: {i: [price]}\n",
@@ -112,7 +113,7 @@ CASES = [
     ("F025", "topics: {a/#/b: {publishers: [a]}}\n", 6, "last level"),
     ("F025", "topics: {prices.>: {publishers: [a]}}\n", 6, "+ for one level and #"),
     ("F025", "topics: {prices/*: {publishers: [a]}}\n", 6, "+ for one level and #"),
-    ("F025", "topics: {'': {publishers: [a]}}\n", 6, "printable"),
+    ("F025", "topics: {'': {publishers: [a]}}\n", 6, "control characters"),
     ("F025", "bridges: [{from: a, to: b, patterns: [x+]}]\n", 6, "stands alone"),
     ("F026", "topics: {t: {publishers: [a], subscribers: [b], scope: domain}}\n", 6, "'b'"),
     ("F027", "sites: {x: {at: [1, 2], xy: [1, 2]}}\n", 6, "both"),
@@ -188,7 +189,19 @@ WHOLE = [
         ("n: {xy: [0, 0]}, m: {xy: [9, 9]}", "xy: [0, 1]", "xy: [1, 0]", "n, m", "attached to 'n'"),
         ("n: , m: ", "node: n", "node: n", "n, m, n, m, n", "twice"),
     )),
+    ("F017", BROKER + "{password:hunter2}\n", 3, "env:NAME"),
+    ("F012", "federation: f\nbrokers:\n  - name: a\n    credentials: hunter2\n", 2, "{NAME: {}}"),
+    ("F016", BROKER + "\n  'nats://u:hunter2@h:1': {}\n", 4, "is no name"),
+    ("F016", BROKER + "\n  b-: {}\n", 4, "is no name"),
+    ("F010", "federation: f\nbrokers:\na: {}\nb: {site: x}\n", 2, "indent the brokers' names"),
     # What was cut because of one fault is not missed a second time.
+    ("F011", BROKER + "{site: s}\nsite: {s: {}}\n", 4, "did you mean 'sites'?"),
+    ("F011", BROKER + "\n  b:\nlink: [{between: [a, b]}]\nroutes: [{at: a, to: b, next: b}]\n", 5, "'links'?"),
+    ("F011", BROKER + "{mak: mosquitto, url: 'mqtt://h:1'}\n", 3, "did you mean 'make'?"),
+    ("F011", BROKER + "{type: mosquitto, url: 'mqtt://h:1'}\n", 3, "write make: MAKE"),
+    ("F005", BROKER + "\nbrokers: {b: }\nlinks: [{between: [a, b]}]\n", 4, "written twice"),
+    ("F012", BROKER + "\n  '101':\n  c:\ndomains: {d: {gateways: ['101', c]}}\n"
+     "topics: {t: {publishers: [a, 101], subscribers: [c], scope: domain}}\n", 7, '"101"'),
     ("F012", BROKER + "{site: s}\nsites: {s: 5}\n", 4, "site s: it is 5"),
     ("F012", BROKER + "{site: s}\nsites: [s]\n", 4, "sites is ['s']"),
     ("F012", BROKER + "{node: n}\nunderlay: {nodes: {n: 5}}\n", 4, "underlay node n"),
@@ -220,6 +233,9 @@ SLIPS = [
     (HEAD + "routes:\n - {at: a, to: b, next: *}\n", 7, "goes in quotes"),
     (HEAD + "topics:\n  t: a: b\n", 7, "a second colon"),
     (HEAD + "topics: @x\n", 6, "not YAML (column 9)"),
+    (HEAD + 'sites: {x: "C:\\Users"}\n', 6, "starts an escape"),
+    (HEAD + "bridges:\n  - from: a\n    addresses:\n    - h:4222\n    - [x\n", 10, "never closed"),
+    ("# é é é\n" * 10 + "federation: \x01f\n" + "# x\n" * 9, 11, "remove the character"),
 ]
 
 
@@ -281,6 +297,47 @@ def test_lines_stay_true_after_parts_that_are_not_kept() -> None:
     merged = "".join(f"  m{i}: {{<<: {{at: [{i}, 0]}}}}\n" for i in range(50))
     found = faults(HEAD + "sites:\n" + twice + merged + "  z: {at: north}\n")
     assert [one.where.line for one in found if one.code == "F012"] == [6 + 50 + 50 + 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "codes"),
+    [
+        ("topics:\n  a+b:\n    contract: {priority: 99}\n", ["F024", "F025", "F013"]),
+        ("links:\n  - {between: [a, b]}\n  - {between: [b, a], latency_ms: -1}\n", ["F022", "F013"]),
+        ("sites: {a--b: {at: north}}\n", ["F016", "F012"]),
+        ("bridges: [{from: a, to: a, qos: 7}]\n", ["F021", "F013"]),
+        ("topics: {t: {publishers: [a], subscribers: [a, a, 6]}}\n", ["F034", "F012"]),
+        ("links: [{between: [a, b]}, {betwen: [b, c]}]\n"
+         "routes: [{at: a, to: b, next: b, colours: [zz]}]\n", ["F011", "F033"]),
+    ],
+)  # fmt: skip
+def test_one_fault_hides_no_other_in_the_same_entry(text: str, codes: list[str]) -> None:
+    assert sorted(one.code for one in faults(HEAD + text)) == sorted(codes)
+
+
+def test_aliases_that_pile_up_depth_are_refused() -> None:
+    rows = ["q0: &q0 x"]
+    rows += [f"q{i}: &q{i} " + "[" * 9 + f"*q{i - 1}" + "]" * 9 for i in range(1, 200)]
+    assert [one.code for one in faults("\n".join(rows))] == ["F004"]
+
+
+def test_names_and_topics_of_the_world_are_taken() -> None:
+    text = """
+federation: "12:30"
+brokers: {"2024-01-01": , é.ü@x: {url: "nats://[::1]:4222"}, "007": }
+links: [{between: ["2024-01-01", 007]}]
+topics: {/a//b c: {publishers: [007]}, "na\u200cme": {publishers: [007]}, on/off: {publishers: [007]}}
+underlay: {nodes: {n: {risk_groups: [duct]}}}
+routes: [{at: 007, to: "2024-01-01", next: "*", colours: ["group:duct", 007--2024-01-01]}]
+""".replace('"12:30"', "f")
+    federation = loads("\ufeff".removeprefix("\ufeff") + text.replace("\n", "\r\n"))
+    assert len(federation.topics) == 3
+    assert federation.links[0].between == ("2024-01-01", "007")
+
+
+def test_a_name_cannot_drive_the_terminal() -> None:
+    found = faults(HEAD + 'topics: {"t\\n\\e[31m": {}}\n')
+    assert all(one.message.isprintable() for one in found)
 
 
 def test_a_missing_file_or_folder_is_told(tmp_path: Path) -> None:

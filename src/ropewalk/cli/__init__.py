@@ -3,7 +3,6 @@
 Heavy imports happen inside the verbs, so that `ropewalk --help` answers at once.
 """
 
-import os
 import sys
 from io import TextIOWrapper
 from typing import Any
@@ -60,28 +59,24 @@ def _version(
 
 
 def main() -> None:
-    """Run the command line; a reader that closes the pipe early is no error."""
+    """Run the command line; wrong options are told as the contract says."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a name that the terminal cannot show
     try:
-        if "--json" in sys.argv:
-            _run_for_a_program()
-        else:
-            app()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
-
-
-def _run_for_a_program() -> None:
-    """As `app()`, but a wrong option is told as a document, too."""
-    verb = next((one for one in sys.argv[1:] if not one.startswith("-")), "ropewalk")
-    try:
         sys.exit(app(standalone_mode=False))
+    except typer.Abort:
+        sys.exit(130)
     except Exception as error:
         if not hasattr(error, "format_message"):  # what typer raises for a wrong option has one
             raise
-        message = error.format_message().replace("\n", " ")
-        print_failure(verb, "U001", message, as_json=True)
-        sys.exit(Exit.BAD_INPUT)
+        _wrong_options(error)
+
+
+def _wrong_options(error: Any) -> None:
+    verb = next((one for one in sys.argv[1:] if not one.startswith("-")), "ropewalk")
+    if "--json" in sys.argv:
+        print_failure(verb, "U001", error.format_message().replace("\n", " "), as_json=True)
+    else:
+        error.show()
+    sys.exit(Exit.BAD_INPUT)

@@ -9,7 +9,7 @@ import shutil
 import sys
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from enum import IntEnum
 from pathlib import Path
 from textwrap import fill
@@ -47,7 +47,7 @@ def contract(command: str, *, as_json: bool) -> Iterator[None]:
     """Run a verb: whatever goes wrong becomes findings and an exit code, never a traceback."""
     try:
         yield
-    except (typer.Exit, BrokenPipeError):
+    except typer.Exit:
         raise
     except InputError as error:
         finish(Document(command, "refused", {}, error.findings), as_json=as_json)
@@ -69,14 +69,21 @@ def contract(command: str, *, as_json: bool) -> Iterator[None]:
 def finish(document: Document, *, as_json: bool, text: str = "") -> None:
     """Print what a verb has to say and leave with its exit code."""
     if as_json:
-        typer.echo(json.dumps(document.as_dict(), ensure_ascii=False))
+        say(json.dumps(document.as_dict(), ensure_ascii=False) + "\n")
     else:
-        for line in findings_text(document.findings):
-            typer.echo(_fitted(line))
-        if text:
-            typer.echo(text)
+        lines = [*map(_fitted, findings_text(document.findings)), *([text] if text else [])]
+        say("".join(f"{line}\n" for line in lines))
     if document.outcome != "ok":
         raise typer.Exit(EXITS[document.outcome])
+
+
+def say(text: str) -> None:
+    """Write to stdout; a reader that has closed the pipe has seen all it wanted."""
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _fitted(line: str) -> str:
@@ -93,9 +100,10 @@ def print_failure(command: str, code: str, message: str, *, as_json: bool) -> No
     """The command itself went wrong: that is no data, so a person reads it on stderr."""
     if as_json:
         found = Finding(code, message, Where("ropewalk"))
-        typer.echo(json.dumps(Document(command, "refused", {}, [found]).as_dict()))
-    else:
-        typer.echo(f"ropewalk {command}: {message}", err=True)
+        with suppress(OSError):  # stdout itself may be what is wrong
+            say(json.dumps(Document(command, "refused", {}, [found]).as_dict()) + "\n")
+            return
+    typer.echo(f"ropewalk {command}: {message}", err=True)
 
 
 @contextmanager

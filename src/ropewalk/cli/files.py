@@ -1,10 +1,11 @@
 """Federations from and to what a command line names: files, folders, or `-` for the pipes."""
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from ropewalk.cli.contract import say
 
 if TYPE_CHECKING:
     from ropewalk.federation import Federation
@@ -29,6 +30,6 @@ def save_to(federation: "Federation", path: Path) -> None:
     from ropewalk.federation.dump import dump
 
     if path == PIPE:
-        sys.stdout.write(dump(federation))
+        say(dump(federation))
     else:
         save(federation, path)

@@ -2,9 +2,7 @@
 
 import json
 
-import typer
-
-from ropewalk.cli.contract import Json, contract, finish
+from ropewalk.cli.contract import Json, contract, finish, say
 from ropewalk.report.document import Document
 
 
@@ -16,4 +14,4 @@ def schema(as_json: Json = False) -> None:
         if as_json:
             finish(Document("schema", "ok", {"schema": made()}), as_json=True)
         else:
-            typer.echo(json.dumps(made(), indent=2))
+            say(json.dumps(made(), indent=2) + "\n")

@@ -22,6 +22,5 @@ def verify(path: Source, as_json: Json = False) -> None:
             summary = summary_of(federation)
         summary["seconds"] = round(perf_counter() - start, 3)
         done = Document("verify", "ok", summary)
-        finish(
-            done, as_json=as_json, text=f"{path}: {summary_line(summary)}: no fault in the file."
-        )
+        text = f"{federation.source.file}: {summary_line(summary)}: no fault in the file."
+        finish(done, as_json=as_json, text=text)

@@ -119,7 +119,7 @@ class Broker:
     """Whose software it runs."""
     url: Reference | None = None
     """Where it listens, without user and password."""
-    credentials: Annotated[str, Field(pattern=r"^(env|file):\S+$")] | None = None
+    credentials: Annotated[str, Field(pattern=r"^(env:\S+|file:\S.*)$")] | None = None
     """Where its secret is kept: env:NAME or file:PATH."""
     address: Reference | None = None
     """A second name that routes may use."""

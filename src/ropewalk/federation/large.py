@@ -15,7 +15,7 @@ from ropewalk.errors import FederationError
 from ropewalk.federation.dump import dump_plain
 from ropewalk.federation.facts import Federation
 from ropewalk.federation.plain import plain
-from ropewalk.federation.rest import without_empty
+from ropewalk.federation.rest import well_shaped, without_empty
 from ropewalk.federation.saving import LARGE_FILES
 from ropewalk.federation.schema import adapter
 from ropewalk.federation.shape import explain
@@ -119,21 +119,26 @@ def read(folder: Path) -> Federation:
         holds = ", ".join(LARGE_FILES)
         raise _damaged(folder, f"a folder without a federation: name a file, or one with {holds}")
     parsed = parse((folder / _REST).read_text(encoding="utf-8", errors="replace"))
-    if parsed.faults or not isinstance(parsed.value, dict):
+    if parsed.faults or not isinstance(parsed.value, dict) or parsed.value.keys() & TABLES.keys():
         raise _damaged(folder / _REST, "not readable as YAML: write the folder again")
     rows = {name: _rows(folder / f"{name}.parquet") for name in TABLES}
+    try:
+        rows["topics"] = [_attachments_in(row) for row in rows["topics"]]
+    except ValueError:
+        raise _damaged(folder / "topics.parquet", "a client without its broker") from None
     values = {
         **parsed.value,
         "brokers": {row.pop("name", ""): row for row in rows["brokers"]},
         "links": rows["links"],
-        "topics": {row.pop("name", ""): _attachments_in(row) for row in rows["topics"]},
+        "topics": {row.pop("name", ""): row for row in rows["topics"]},
     }
     if len(values["brokers"]) < len(rows["brokers"]) or len(values["topics"]) < len(rows["topics"]):
         raise _damaged(folder, "a broker or topic is written twice: write the folder again")
     try:
         return adapter().validate_python(without_empty(values))
     except ValidationError as error:
-        faults = explain(error, values)
+        rest = well_shaped(values)
+        faults = [*explain(error, values), *(rest.faults() if rest else ())]
         found = [Finding(one.code, one.in_words(), Where(str(folder))) for one in faults]
         raise FederationError(found) from None
 
@@ -178,7 +183,7 @@ def _attachments_in(row: dict[str, Any]) -> dict[str, Any]:
         if clients in row:
             row[role] = [
                 broker if client is None else {"broker": broker, "client": client}
-                for broker, client in zip(row.get(role, ()), row.pop(clients), strict=False)
+                for broker, client in zip(row.get(role, ()), row.pop(clients), strict=True)
             ]
     return row
 

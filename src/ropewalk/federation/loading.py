@@ -97,9 +97,7 @@ def _all_faults(text: str, file: str, error: ValidationError | None) -> Federati
     faults: list[Fault] = list(shape.explain(error, parsed.value)) if error else []
     rest = well_shaped(parsed.value)
     if rest is not None:
-        # What was cut out because of a fault that is told already is not missed once more.
-        cut = {fault.path[:n] for fault in faults for n in range(1, len(fault.path) + 1)}
-        faults += [fault for fault in rest.faults() if fault.path not in cut]
+        faults += rest.faults()
     told = [(parsed.line_of(fault.path), fault.code, words) for fault, words in _in_words(faults)]
     return _error(file, told + [(one.line, one.code, one.message) for one in parsed.faults])
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from unicodedata import category
 
 LINK_MARK = "--"
 """Joins the two ends of a link: `lon-gw--par-gw`. No name may contain it."""
@@ -13,7 +14,7 @@ NOTHING = "none"
 NAME_PATTERN = (
     r"^(?!.*--)(?!none$)"
     r"[^\x00-/:-@\[-`{-\x7f\s]"
-    r"[^\x00-,/:-?\[-^`{-\x7f\s]*$"
+    r"[^\x00-,/:-?\[-^`{-\x7f\s]*$(?<!-)"
 )
 """No white space and of ASCII's marks only `_ . @ -`, the first a letter or digit (or anything
 that is not ASCII). Written so that editors' JSON Schema checkers understand it as well."""
@@ -133,8 +134,8 @@ def topic_fault(topic: str) -> str | None:
     (None, "'+' stands alone in its level, not as in 'eq+'")
     """
     levels = topic.split("/")
-    if not topic or not topic.isprintable():
-        return "write a text of printable characters"
+    if not topic or any(category(one) in ("Cc", "Cs") for one in topic):
+        return "write a text without control characters"
     for level in levels:
         for wildcard in "+#":
             if wildcard in level and level != wildcard:

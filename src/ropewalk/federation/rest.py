@@ -14,38 +14,60 @@ from ropewalk.federation.facts import Federation
 from ropewalk.federation.schema import adapter
 from ropewalk.federation.sense import Fault, check
 from ropewalk.federation.shape import place_in_file, value_at
+from ropewalk.federation.words import Place
 from ropewalk.federation.yaml_text import Path
 
-_OF_RECORDS = {"sites", "brokers", "risk_groups", "topics", "nodes"}
+Loss = tuple[str | int, ...]
+"""What was cut out: (section,), (section, entry, field), or (section, entry, *): all of it."""
+
+_ROUNDS = 12
+"""Each round cuts what the last one left misshapen: field, list, entry; few files need three."""
+
 _STAND_INS: dict[str, Any] = {
     **{name: {} for name in ("sites", "brokers", "risk_groups", "topics", "underlay.nodes")},
     "protocols": "misshapen",
 }
 """What stands in for an entry that is cut whole, so that its name stays known."""
-_RESTS_ON = {
-    "F018": ("make",),
-    "F026": ("brokers", "domains"),
-    "F028": ("brokers", "address"),
-    "F029": ("brokers", "address", "links"),
-    "F030": ("brokers", "underlay", "underlay.links", "underlay.nodes"),
-    "F033": ("brokers", "links", "sites", "risk_groups"),
+
+_FOLLOWS: dict[str, tuple[Loss, ...]] = {
+    "F018": (("brokers", "=", "make"),),
+    "F024": (("topics", "=", "publishers"),),
+    "F026": (
+        ("brokers",),
+        ("domains",),
+        ("domains", "*", "gateways"),
+        ("domains", "*", "edges"),
+        ("topics", "=", "publishers"),
+    ),
+    "F028": (("brokers",), ("brokers", "*", "address")),
+    "F029": (("brokers",), ("brokers", "*", "address"), ("links",), ("links", "*", "between")),
+    "F030": (
+        ("brokers",),
+        *(("brokers", "*", field) for field in ("node", "at", "xy", "site")),
+        ("sites",),
+        *(("sites", "*", field) for field in ("at", "xy")),
+        ("underlay",),
+        ("underlay.nodes",),
+        *(("underlay.nodes", "*", field) for field in ("at", "xy")),
+        ("underlay.links",),
+        ("underlay.links", "*", "between"),
+    ),
+    "F033 links": (("links", "*", "between"),),
 }
-"""Faults that may only follow from what was cut out of these sections, or from these fields."""
-_SECTIONS = {one.name for one in fields(Federation)} | {"nodes"}
-_ROUNDS = 12
-"""Each round cuts what the last one left misshapen: field, list, entry; few files need three."""
+"""Faults, or those that speak of a section, that may only follow from what was cut out; `=` is
+the entry that has the fault."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rest:
     """What is left of a file without its misshapen parts.
 
-    `kept` tells which entries the lists have left, `lost` the sections that entries were cut from.
+    `kept` tells which entries the lists have left, `lost` what was cut out.
     """
 
     federation: Federation
     kept: Mapping[Path, list[int]]
-    lost: frozenset[str]
+    lost: frozenset[Loss]
 
     def faults(self) -> Iterator[Fault]:
         """The rest's faults of sense, with the paths they have in the whole file.
@@ -53,22 +75,46 @@ class Rest:
         What only follows from a cut is left out: the fault that led to the cut is told.
         """
         for fault in check(self.federation):
-            causes = {fault.section, *_RESTS_ON.get(fault.code, ())}
-            if causes.isdisjoint(self.lost):
-                yield replace(fault, path=_whole(fault.path, self.kept))
+            whole = replace(fault, path=_whole(fault.path, self.kept))
+            if (fault.section,) not in self.lost and not self.explains(whole):
+                yield whole
+
+    def explains(self, fault: Fault) -> bool:
+        """Whether a fault may only follow from something that was cut out."""
+        causes = _FOLLOWS.get(f"{fault.code} {fault.section}".strip(), ())
+        entry = fault.path[1] if len(fault.path) > 1 else ""
+        return any(_caused(loss, cause, entry) for loss in self.lost for cause in causes)
+
+
+def _caused(loss: Loss, cause: Loss, entry: str | int) -> bool:
+    if len(loss) != len(cause) or loss[0] != cause[0]:
+        return False
+    if len(loss) == 1:
+        return True
+    return (cause[1] == "*" or loss[1] == entry) and loss[2] in ("*", cause[2])
+
+
+_SECTIONS = {one.name for one in fields(Federation)}
+_OF_RECORDS = ("sites", "brokers", "risk_groups", "topics")
 
 
 def without_empty(values: dict[str, Any]) -> dict[str, Any]:
     """A section left empty is not there; an entry left empty (`lon-gw:`) is all defaults."""
-    empty = {key for key, value in values.items() if value is None and key in _SECTIONS}
-    kept = {key: value for key, value in values.items() if key not in empty}
-    for section in _OF_RECORDS & kept.keys():
-        if isinstance(kept[section], dict) and None in kept[section].values():
-            kept[section] = {
-                name: {} if entry is None else entry for name, entry in kept[section].items()
-            }
+    kept = _filled(values, _SECTIONS, _OF_RECORDS)
     if isinstance(kept.get("underlay"), dict):
-        kept["underlay"] = without_empty(kept["underlay"])
+        kept["underlay"] = _filled(kept["underlay"], {"nodes", "links"}, ("nodes",))
+    return kept
+
+
+def _filled(
+    values: dict[str, Any], sections: set[str], of_records: tuple[str, ...]
+) -> dict[str, Any]:
+    empty = {key for key, value in values.items() if value is None and key in sections}
+    kept = {key: value for key, value in values.items() if key not in empty}
+    for section in of_records:
+        if isinstance(kept.get(section), dict) and None in kept[section].values():
+            entries = kept[section].items()
+            kept[section] = {name: {} if entry is None else entry for name, entry in entries}
     return kept
 
 
@@ -79,10 +125,10 @@ def well_shaped(values: Any) -> Rest | None:
     """
     whole = _copy(without_empty(values))
     whole.setdefault("federation", "unnamed")
-    lost: set[str] = set()
+    lost: set[Loss] = set()
     if not isinstance(whole.get("brokers"), dict):
         whole["brokers"] = {"misshapen": {}}
-        lost.add("brokers")
+        lost.add(("brokers",))
     for _ in range(_ROUNDS):
         kept: dict[Path, list[int]] = {}
         trial = _left(whole, (), kept)
@@ -90,7 +136,7 @@ def well_shaped(values: Any) -> Rest | None:
             return Rest(adapter().validate_python(trial), kept, frozenset(lost))
         except ValidationError as error:
             for path in _bad_values(error, trial):
-                lost |= _cut(whole, _whole(path, kept))
+                lost.add(_cut(whole, _whole(path, kept)))
     return None
 
 
@@ -134,18 +180,26 @@ def _bad_values(error: ValidationError, values: Any) -> set[Path]:
     return bad
 
 
-def _cut(values: Any, path: Path) -> set[str]:
-    """Take out the value at a path; returns the section or field that others may miss."""
+def _cut(values: Any, path: Path) -> Loss:
+    """Take out the value at a path; returns what is lost by it, misspelt names put right."""
+    loss = _loss(path)
     parent: Any = value_at(values, path[:-1])
     step: Any = path[-1] if path else None
-    section = ".".join(map(str, path[:2] if path[:1] == ("underlay",) else path[:1]))
-    entry = len(path) - len(section.split("."))  # 0: the section itself, 1: an entry of it
-    if entry == 1 and section in _STAND_INS and isinstance(parent, dict):
-        parent[step] = _copy(_STAND_INS[section])
+    if loss[2:] == ("*",) and loss[0] in _STAND_INS and isinstance(parent, dict):
+        parent[step] = _copy(_STAND_INS[str(loss[0])])
     elif isinstance(parent, list):
         parent[step] = _CUT
     elif isinstance(parent, dict):
         parent.pop(step, None)
-    if entry == 0 or (entry == 1 and section not in _STAND_INS):
-        return {section}
-    return {"make", "address"} & {step, *(("make", "address") if entry == 1 else ())}
+    return loss
+
+
+def _loss(path: Path) -> Loss:
+    head = 2 if path[:1] == ("underlay",) and len(path) > 1 else 1
+    right = Place(path[:head], None).near if path else ()
+    section = ".".join(map(str, right))
+    if len(path) <= head:
+        return (section,)
+    if len(path) == head + 1:
+        return (section, path[head], "*")
+    return (section, path[head], Place(path[: head + 2], None).near[-1])

@@ -23,7 +23,10 @@ def schema() -> dict[str, Any]:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Ropewalk federation",
         **{key: _closed(value) for key, value in made.items() if key != "title"},
-        "properties": {key: _or_empty(_closed(one)) for key, one in made["properties"].items()},
+        "properties": {
+            key: _closed(one) if key == "federation" else _or_empty(_closed(one))
+            for key, one in made["properties"].items()
+        },
     }
 
 
@@ -35,6 +38,8 @@ def _closed(part: Any) -> Any:
             entries = closed["patternProperties"].items()
             closed["patternProperties"] = {name: _or_empty(one) for name, one in entries}
             closed["additionalProperties"] = False
+        if part.get("title") == "Underlay":
+            closed["properties"] = {k: _or_empty(one) for k, one in closed["properties"].items()}
         return closed
     return [_closed(inner) for inner in part] if isinstance(part, list) else part
 

@@ -19,6 +19,11 @@ def explain(error: ValidationError, values: Mapping[str, Any]) -> Iterator[Fault
         path, took_branch = place_in_file(detail["loc"], values)
         if took_branch is not False:
             found.append((detail, Place(path, value_at(values, path))))
+    if "brokers" in values and values["brokers"] is None:
+        # The brokers' names stand beside `brokers:` instead of below it.
+        found = [(detail, place) for detail, place in found if len(place.path) > 1]
+        what, advice = "brokers is empty", "indent the brokers' names under it"
+        yield Fault(code="F010", path=("brokers",), what=what, advice=advice)
     inside = {place.path[:n] for _, place in found for n in range(len(place.path))}
     misspelt = {place.near for detail, place in found if detail["type"] == UNKNOWN_FIELD}
     for detail, place in found:

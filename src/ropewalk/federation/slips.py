@@ -9,8 +9,8 @@ import re
 import yaml
 
 _CONFLICT = re.compile(r"(<{7}|={7}|>{7})(\s|$)")
-_NO_SPACE_AFTER_COLON = re.compile(r"^\s*(- )?[\w.@-]+:[^\s:/,}\]]")
-_NO_SPACE_AFTER_DASH = re.compile(r"^\s*-[{\[\w]")
+_NO_SPACE_AFTER_COLON = re.compile(r"""^\s*(- )?[A-Za-z_][\w.@-]*:[A-Za-z{\["'][^:]*$""")
+_NO_SPACE_AFTER_DASH = re.compile(r"""^\s*-[A-Za-z{\["']""")
 _SEEN_AROUND = 2
 """How many lines above the parser's complaint are looked at."""
 
@@ -19,10 +19,12 @@ def slip(text: str, error: yaml.MarkedYAMLError) -> tuple[int, str]:
     """The line of the mistake and what to do about it."""
     lines = text.splitlines()
     at = error.problem_mark.line if error.problem_mark else 0
+    if hasattr(error, "code"):  # our own reader stopped, and says why
+        return at + 1, error.problem or ""
     from_line = error.context_mark.line if error.context_mark else at
     return (
         _in_the_lines(lines, at)
-        or _never_closed(error, from_line, len(lines))
+        or _never_closed(error, at, from_line, len(lines))
         or _in_the_words(error, at, from_line)
         or (at + 1, _as_the_parser_says(error))
     )
@@ -32,6 +34,8 @@ def _in_the_lines(lines: list[str], at: int) -> tuple[int, str] | None:
     """What can be seen in the lines just before the place where the parser gave up."""
     for i in range(min(at, len(lines) - 1), max(-1, at - 1 - _SEEN_AROUND), -1):
         line = lines[i]
+        if line.lstrip().startswith("#"):
+            continue
         indent = line[: len(line) - len(line.lstrip())]
         if _CONFLICT.match(line):
             return i + 1, "a merge conflict is left here: settle it and remove its marks"
@@ -46,10 +50,15 @@ def _in_the_lines(lines: list[str], at: int) -> tuple[int, str] | None:
     return None
 
 
-def _never_closed(error: yaml.MarkedYAMLError, from_line: int, last: int) -> tuple[int, str] | None:
+def _never_closed(
+    error: yaml.MarkedYAMLError, at: int, from_line: int, last: int
+) -> tuple[int, str] | None:
     context, problem = error.context or "", error.problem or ""
     if "flow" in context and from_line >= last:
         return last, "the text ends inside a [ or { that is never closed: add ] or }"
+    if any(word in problem for word in ("escape", "Unicode character code", "hexdecimal")):
+        what = "in double quotes a \\ starts an escape"
+        return at + 1, f"{what}: use single quotes, or write \\\\"
     if "quoted scalar" in context:
         return from_line + 1, "a quote that starts here is never closed: add the closing quote"
     for kind, opened, closed in (("flow mapping", "{", "}"), ("flow sequence", "[", "]")):

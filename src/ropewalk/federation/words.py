@@ -10,20 +10,27 @@ from pydantic_core import ErrorDetails
 
 from ropewalk.federation.schema import fields_at
 from ropewalk.federation.sense.fault import Fault, did_you_mean, entry_of
+from ropewalk.federation.showing import label, shown
 from ropewalk.federation.yaml_text import Path
 
 UNKNOWN_FIELD = "unexpected_keyword_argument"
 FORMS = {
-    "federation": "NAME",
-    "brokers": "{NAME: {}}",
-    "sites": "{NAME: {at: [LATITUDE, LONGITUDE]}}",
-    "domains": "{NAME: {gateways: [BROKER]}}",
-    "topics": "{NAME: {publishers: [BROKER]}}",
-    "risk_groups": "[NAME]",
-    "links": "[{between: [BROKER, BROKER]}]",
-    "bridges": "[{from: BROKER, to: BROKER}]",
-    "routes": "[{at: BROKER, to: BROKER, next: BROKER}]",
-    "items": "{NAME: [TOPIC]}",
+    ".federation": "NAME",
+    ".brokers": "{NAME: {}}",
+    ".sites": "{NAME: {at: [LATITUDE, LONGITUDE]}}",
+    ".domains": "{NAME: {gateways: [BROKER]}}",
+    ".topics": "{NAME: {publishers: [BROKER]}}",
+    ".risk_groups": "{NAME: {fails: 0.001}}",
+    ".links": "[{between: [BROKER, BROKER]}]",
+    ".bridges": "[{from: BROKER, to: BROKER}]",
+    ".routes": "[{at: BROKER, to: BROKER, next: BROKER}]",
+    ".items": "{NAME: [TOPIC]}",
+    ".underlay": "{nodes: {NAME: {}}, links: [{between: [NODE, NODE]}]}",
+    ".requirements": "{survive: {links: 1}}",
+    "underlay.nodes": "{NAME: {at: [LATITUDE, LONGITUDE]}}",
+    "underlay.links": "[{between: [NODE, NODE]}]",
+    "requirements.survive": "{links: 1}",
+    "requirements.regions": "{radius_km: 100}",
     "between": "[BROKER, BROKER]",
     "via": "[NODE, NODE]",
     "gateways": "[BROKER]",
@@ -31,14 +38,13 @@ FORMS = {
     "takeover": "[BROKER]",
     "publishers": "[BROKER]",
     "subscribers": "[BROKER]",
+    "risk_groups": "[NAME]",
     "patterns": "['#']",
     "colours": "[none]",
     "at": "[LATITUDE, LONGITUDE]",
     "xy": "[X, Y]",
     "capacity": "{receive_us: 48.8, filter_us: 0.162, send_us: 16.4}",
     "contract": "{delivery: at-least-once}",
-    "survive": "{links: 1}",
-    "regions": "{radius_km: 100}",
     "url": "SCHEME://HOST:PORT, one only",
     "from": "BROKER",
     "to": "BROKER",
@@ -46,7 +52,7 @@ FORMS = {
     "broker": "BROKER",
     "client": "NAME",
 }
-"""How a field is written, where its name alone does not tell."""
+"""How a field is written, by its name and, where that matters, by what it is in."""
 
 ENTRY_FORMS = {
     "sites": "{at: [LATITUDE, LONGITUDE]}",
@@ -66,14 +72,16 @@ MEANT = {
     **dict.fromkeys(("lat", "lon", "lng", "latitude", "longitude"), "at: [LATITUDE, LONGITUDE]"),
     **dict.fromkeys(("host", "hostname", "port"), "url: SCHEME://HOST:PORT"),
     **dict.fromkeys(("from", "to", "ends", "source", "target"), "between: [BROKER, BROKER]"),
-    **dict.fromkeys(("type", "kind", "vendor"), "make: nats"),
+    **dict.fromkeys(("type", "kind", "vendor"), "make: MAKE"),
     **dict.fromkeys(("weight", "metric"), "cost: 1"),
     **dict.fromkeys(("delay", "delay_ms", "rtt", "rtt_ms"), "latency_ms: NUMBER"),
     "qos": "delivery: at-least-once",
 }
 """What people write for a field that is called otherwise here."""
 
-SECRETS = frozenset({"password", "passwd", "pass", "user", "username", "token", "secret"})
+SECRETS = frozenset(
+    {"password", "passwd", "pass", "pwd", "user", "username", "token", "secret", "key", "auth"}
+)
 SYNONYMS = {"mqtt": "mosquitto", "amqp": "rabbitmq", "rabbit": "rabbitmq"}
 
 UNITS = {
@@ -115,8 +123,10 @@ class Place:
             return ENTRY_FORMS.get(str(self.path[0]), "")
         if isinstance(self.path[-1], int):
             return ""
-        in_route = self.path[:1] == ("routes",) and len(inner) == 1
-        return "BROKER" if in_route and self.field == "at" else FORMS.get(self.field, "")
+        if self.path[:1] == ("routes",) and self.field == "at":
+            return "BROKER"
+        around = self.path[-2] if len(self.path) > 1 else ""
+        return FORMS.get(f"{around}.{self.field}", "") or FORMS.get(self.field, "")
 
     @property
     def near(self) -> Path:
@@ -143,15 +153,10 @@ class Place:
         return f"{label.lstrip('.') or 'it'} is {self._value()}"
 
     def _value(self) -> str:
-        if self.found is None:
-            return "empty"
-        if self.may_hold_secrets:
+        if self.may_hold_secrets and self.found is not None:
             kinds = {"str": "a text", "list": "a list", "dict": "a map"}
             return kinds.get(type(self.found).__name__, "a number")
-        text = repr(self.found)
-        if "@" in text or "://" in text or any(word in text.lower() for word in SECRETS):
-            return "something that may hold a secret"
-        return text if len(text) <= 60 else f"{text[:57]}..."
+        return shown(self.found)
 
 
 Words = tuple[str, str, str]
@@ -162,22 +167,27 @@ def _missing(_: ErrorDetails, place: Place) -> Words:
     if isinstance(place.path[-1], int):
         whole = Place(place.path[:-1], None)
         return "F010", f"{place.field} has too few entries", f"write {place.field}: {whole.form}"
-    return "F010", f"{place.field!r} is missing", f"write {place.field}: {place.form or 'NUMBER'}"
+    return (
+        "F010",
+        f"{shown(place.field)} is missing",
+        f"write {place.field}: {place.form or 'NUMBER'}",
+    )
 
 
-def _unknown_field(_: ErrorDetails, place: Place) -> Words:
-    field, known = place.field, fields_at(place.path[:-1])
+def _unknown_field(detail: ErrorDetails, place: Place) -> Words:  # noqa: ARG001
+    known = fields_at(place.path[:-1])
+    field, colon, _ = place.field.partition(":")
+    what = f"there is no field {shown(field)}"
     if field.lower() in SECRETS:
-        return "F017", f"{field!r} does not belong into the file", "write credentials: env:NAME"
-    if ":" in field:
-        return "F011", f"there is no field {field!r}", "write a space after the colon"
+        return "F017", f"{shown(field)} does not belong here", "write credentials: env:NAME"
+    if colon:
+        return "F011", what, f"write {label(field)}: VALUE, with a space after the colon"
     if field.isdigit():
-        return "F011", f"there is no field {field!r}", "write decimals with a point, not a comma"
+        return "F011", what, "write decimals with a point, not a comma"
     meant = MEANT.get(field, "")
     if meant.partition(":")[0] in known:
-        return "F011", f"there is no field {field!r}", f"write {meant}"
-    advice = did_you_mean(field, known) or f"there are {', '.join(known)}"
-    return "F011", f"there is no field {field!r}", advice
+        return "F011", what, f"write {meant}"
+    return "F011", what, did_you_mean(field, known) or f"there are {', '.join(known)}"
 
 
 def _not_a_choice(detail: ErrorDetails, place: Place) -> Words:
@@ -224,7 +234,10 @@ def _without_unit(place: Place) -> str:
     of = f" of {meaning}" if meaning else ""
     if written[2] not in worth:
         return f"write a plain number{of}, without the unit"
-    return f"write {float(written[1]) * worth[written[2]]:.12g}, a plain number{of}"
+    value = float(written[1]) * worth[written[2]]
+    if written[2] == "%" and value > 1:
+        return "write a plain number from 0 to 1"
+    return f"write {value:.12g}, a plain number{of}"
 
 
 _BOUNDS = {

@@ -24,6 +24,7 @@ from yaml.events import (
     StreamEndEvent,
 )
 
+from ropewalk.federation.showing import shown
 from ropewalk.federation.slips import slip
 
 MAX_DEPTH = 32
@@ -41,6 +42,8 @@ _WORDS = {
 }
 _INFINITIES = re.compile(r"[-+]?\.(inf|Inf|INF)\Z|\.(nan|NaN|NAN)\Z")
 _NO_KEY: Any = object()
+_NO_TAGS = "tags are not known here: a text that starts with ! goes in quotes"
+_NO_ANCHOR = "no anchor above has this alias's name: a text that starts with * goes in quotes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,20 +106,24 @@ def parse(text: str, *, with_lines: bool = False) -> Parsed:
     except yaml.MarkedYAMLError as error:
         parsed.broken = True
         line, message = slip(text, error)
-        parsed.faults.append(TextFault("F004", message, line))
+        parsed.faults.append(TextFault(getattr(error, "code", "F004"), message, line))
     except UnicodeEncodeError as error:
         parsed.broken = True
         line = text.count("\n", 0, error.start) + 1
         parsed.faults.append(TextFault("F001", "half a character: save as UTF-8 text", line))
     except yaml.reader.ReaderError as error:
         parsed.broken = True
-        line = text.count("\n", 0, error.position) + 1
+        line = text.encode()[: error.position].count(b"\n") + 1
         parsed.faults.append(TextFault("F004", f"{error.reason}: remove the character", line))
     return parsed
 
 
-def _stop(problem: str, event: Any) -> yaml.MarkedYAMLError:
-    return yaml.MarkedYAMLError(problem=problem, problem_mark=event.start_mark)
+class _Stop(yaml.MarkedYAMLError):
+    """Something that YAML allows and a federation file does not; nothing after it is read."""
+
+    def __init__(self, problem: str, event: Any, code: str = "F004") -> None:
+        super().__init__(problem=problem, problem_mark=event.start_mark)
+        self.code = code
 
 
 class _Builder:
@@ -125,13 +132,14 @@ class _Builder:
     def __init__(self, text: str, parsed: Parsed) -> None:
         self.events = CParser(text)
         self.parsed = parsed
-        self.stack: list[tuple[Any, Any, str | None, int]] = []
+        self.stack: list[tuple[Any, Any, str | None, int, int]] = []
         self.current: Any = None
         self.key: Any = _NO_KEY
         self.anchor: str | None = None
-        self.anchors: dict[str, tuple[Any, int]] = {}
+        self.anchors: dict[str, tuple[Any, int, int]] = {}  # value, how many values, how deep
         self.count = 0
         self.counted_at_start = 0
+        self.height = 0
         self.aliased = 0
         self.merges: dict[int, dict[str, Any]] = {}
         self.documents = 0
@@ -171,19 +179,19 @@ class _Builder:
     def document(self, event: Any) -> None:
         self.documents += 1
         if self.documents == 2:
-            self.fault("F004", "a second document starts here: keep one per file", event)
+            raise _Stop("a second document starts here: keep one per file", event)
 
     def take_key(self, event: Any) -> None:
         key = event.value
         if key in self.current:
-            self.fault("F005", f"{key!r} is written twice: keep one of them", event)
+            self.fault("F005", f"{shown(key)} is written twice: keep one of them", event)
         if 1 < len(self.stack) < 4 and key != "<<":
             self.note_entry(event)
         if self.parsed.lines is not None:
             self.parsed.lines[id(self.current)].setdefault(key, event.start_mark.line + 1)
         self.key = key
         if event.anchor:
-            self.anchors[event.anchor] = (key, 1)
+            self.anchors[event.anchor] = (key, 1, 0)
 
     def note_entry(self, event: Any) -> None:
         """Keep the line of an entry of a section, such as `links`, or `links` of `underlay`."""
@@ -213,58 +221,66 @@ class _Builder:
 
     def open(self, container: Any, event: Any) -> None:
         if type(self.current) is dict and self.key is _NO_KEY:
-            raise _stop("a name must be a text, not a list or map", event)
+            raise _Stop("a name must be a text, not a list or map", event)
         if event.tag:
-            self.fault("F006", f"the tag {event.tag} is not known here: remove it", event)
-        if len(self.stack) >= MAX_DEPTH:
-            raise _stop(f"nested more than {MAX_DEPTH} levels deep", event)
-        outer = (self.current, self.key, self.anchor, self.counted_at_start)
+            raise _Stop(_NO_TAGS, event, "F006")
+        self.check_depth(1, event)
+        outer = (self.current, self.key, self.anchor, self.counted_at_start, self.height)
+        at_top = len(self.stack) == 1 and type(self.current) is dict
+        written = self.current.get(self.key) if at_top else None
+        if type(written) is type(container):
+            container = written  # a section written twice: its entries are checked all the same
+        elif self.parsed.lines is not None:
+            self.parsed.lines[id(container)] = {}  # the id may be that of one that is gone
         if self.key != "<<":  # what is merged is merged when it is complete
             self.add(container, event)
         self.stack.append(outer)
         self.current, self.key, self.anchor = container, _NO_KEY, event.anchor
-        self.counted_at_start = self.count
+        self.counted_at_start, self.height = self.count, 0
         self.count += 1
-        if self.parsed.lines is not None:
-            self.parsed.lines[id(container)] = {}  # the id may be that of one that is gone
+
+    def check_depth(self, more: int, event: Any) -> None:
+        if len(self.stack) + more > MAX_DEPTH:
+            raise _Stop(f"nested more than {MAX_DEPTH} levels deep", event)
 
     def close(self, event: Any) -> None:
         closed, anchor, size = self.current, self.anchor, self.count - self.counted_at_start
+        height = self.height + 1
         if id(closed) in self.merges:
             for key, value in self.merges.pop(id(closed)).items():
                 closed.setdefault(key, value)
-        self.current, key, self.anchor, self.counted_at_start = self.stack.pop()
+        self.current, key, self.anchor, self.counted_at_start, outer = self.stack.pop()
+        self.height = max(outer, height)
         if key == "<<":
             self.merge(closed, event)
         self.key = _NO_KEY
         if anchor:
-            self.anchors[anchor] = (closed, size)
+            self.anchors[anchor] = (closed, size, height)
 
     def merge(self, value: Any, event: Any) -> None:
         merged = self.merges.setdefault(id(self.current), {})
         for part in value if type(value) is list else [value]:
             if type(part) is not dict:
-                self.fault("F006", "'<<' takes a map or a list of maps", event)
-                continue
+                raise _Stop("'<<' takes a map or a list of maps", event, "F006")
             for key, inner in part.items():
                 merged.setdefault(key, inner)
 
     def alias(self, event: Any) -> None:
         if event.anchor not in self.anchors:
-            self.fault("F006", f"*{event.anchor} has no finished &{event.anchor} above it", event)
-            value, size = None, 1
-        else:
-            value, size = self.anchors[event.anchor]
+            raise _Stop(_NO_ANCHOR, event, "F006")
+        value, size, height = self.anchors[event.anchor]
+        self.check_depth(height, event)
+        self.height = max(self.height, height)
         self.count += size
         self.aliased += size
         if self.aliased > MAX_ALIASED_VALUES:
-            raise _stop(f"aliases repeat more than {MAX_ALIASED_VALUES:,} values", event)
+            raise _Stop(f"aliases repeat more than {MAX_ALIASED_VALUES:,} values", event)
         if type(self.current) is dict and self.key is _NO_KEY:
-            raise _stop("a name must be a text, not an alias", event)
+            raise _Stop("a name must be a text, not an alias", event)
         self.add(value, event)
 
     def unusual_scalar(self, event: Any, value: Any) -> None:
         if event.anchor:
-            self.anchors[event.anchor] = (value, 1)
+            self.anchors[event.anchor] = (value, 1, 0)
         if event.tag and event.tag not in ("!", "tag:yaml.org,2002:str"):
-            self.fault("F006", f"the tag {event.tag} is not known here: remove it", event)
+            raise _Stop(_NO_TAGS, event, "F006")

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from ropewalk.federation.facts import Federation
+from ropewalk.federation.showing import label, shown
 from ropewalk.federation.yaml_text import Path
 
 NOUNS = {
@@ -58,22 +59,21 @@ def entry_of(path: Path) -> tuple[str, Path]:
         noun, entry, rest = NOUNS[str(path[0])], path[1], path[2:]
     else:
         return "", path
-    return f"{noun} {entry + 1 if isinstance(entry, int) else entry}", rest
+    return f"{noun} {entry + 1 if isinstance(entry, int) else label(entry)}", rest
 
 
 def did_you_mean(name: str, names: Collection[str]) -> str:
     """A hint at the nearest known name, or nothing."""
     near = get_close_matches(name, names, n=1, cutoff=0.7) if len(names) <= _MANY else []
-    return f"did you mean {near[0]!r}?" if near else ""
+    return f"did you mean {shown(near[0])}?" if near else ""
 
 
 def unknown(kind: str, name: str, known: Collection[str], path: Path, section: str) -> Fault:
     """A name that the file does not have."""
-    shown = repr(name) if "@" not in name and "://" not in name else "that"  # may hold a secret
     return Fault(
         code="F020",
         path=path,
-        what=f"no {kind} is called {shown}",
+        what=f"no {kind} is called {shown(name)}",
         advice=f"write it under {section}, or correct the name",
         unknown=name,
         known=known,

@@ -6,6 +6,7 @@ from ropewalk.federation.facts import Federation, Link
 from ropewalk.federation.names import is_name, link_name
 from ropewalk.federation.places import attached_nodes
 from ropewalk.federation.sense.fault import Fault, unknown
+from ropewalk.federation.showing import shown
 from ropewalk.federation.yaml_text import Path
 
 
@@ -21,7 +22,7 @@ def underlay(federation: Federation) -> Iterator[Fault]:
                 yield unknown("underlay node", name, nodes, at, "underlay.nodes")
         name = link_name(*link.between)
         if link.between[0] == link.between[1]:
-            what = f"it joins {link.between[0]!r} to itself"
+            what = f"it joins {shown(link.between[0])} to itself"
             yield Fault(code="F021", path=path, what=what, advice="name two nodes")
         elif name in seen:
             what = f"{name} is underlay link {seen[name] + 1} already"
@@ -53,11 +54,16 @@ def vias(federation: Federation) -> Iterator[Fault]:
 def _wrong_way(link: Link, joined: set[str], attached: dict[str, str]) -> tuple[str, str] | None:
     for a, b in zip(link.via, link.via[1:], strict=False):
         if link_name(a, b) not in joined:
-            return f"via goes from {a!r} to {b!r}, which no underlay link joins", "add it there"
+            return (
+                f"via goes from {shown(a)} to {shown(b)}, which no underlay link joins",
+                "add it there",
+            )
     for broker, node in zip(link.between, (link.via[0], link.via[-1]), strict=True):
         at = attached.get(broker, node)
         if at != node:
-            what = f"via ends at {node!r}, but broker {broker!r} is attached to {at!r}"
+            what = (
+                f"via ends at {shown(node)}, but broker {shown(broker)} is attached to {shown(at)}"
+            )
             return what, "list the nodes from the first broker's to the second's"
     if len(set(link.via)) < len(link.via):
         return "via passes a node twice", "list each node once"
@@ -82,7 +88,7 @@ def positions(federation: Federation) -> Iterator[Fault]:
                 what, advice = "it has both at (degrees) and xy (km on a plane)", "keep one"
                 yield Fault(code="F027", path=(*section, name), what=what, advice=advice)
             elif given[0] != first[1]:
-                what = f"it is placed by {given[0]}, but {first[0]!r} by {first[1]}"
+                what = f"it is placed by {given[0]}, but {shown(first[0])} by {first[1]}"
                 advice = "use one kind throughout"
                 yield Fault(code="F027", path=(*section, name), what=what, advice=advice)
                 return
@@ -91,17 +97,18 @@ def positions(federation: Federation) -> Iterator[Fault]:
 def risk_groups(federation: Federation) -> Iterator[Fault]:
     """Groups have proper names; where the section is there, every group is declared in it."""
     declared = federation.risk_groups
-    for path, groups in _grouped(federation):
+    for path, groups in grouped(federation):
         for i, group in enumerate(groups):
             at: Path = (*path, "risk_groups", i)
             if declared and group not in declared:
                 yield unknown("risk group", group, declared, at, "risk_groups")
             elif not is_name(group):
                 advice = "use letters, digits and _ . @ -, without --"
-                yield Fault(code="F016", path=at, what=f"{group!r} is no name", advice=advice)
+                yield Fault(code="F016", path=at, what=f"{shown(group)} is no name", advice=advice)
 
 
-def _grouped(federation: Federation) -> Iterator[tuple[Path, tuple[str, ...]]]:
+def grouped(federation: Federation) -> Iterator[tuple[Path, tuple[str, ...]]]:
+    """Everything that may be in a risk group, and the groups it is in."""
     for i, link in enumerate(federation.links):
         yield ("links", i), link.risk_groups
     for name, broker in federation.brokers.items():

@@ -1,11 +1,13 @@
 """Sense of the network: names, domains, brokers, links and bridges."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from urllib.parse import urlsplit
 
 from ropewalk.federation.facts import Broker, Federation
 from ropewalk.federation.names import is_name, link_name, topic_fault
 from ropewalk.federation.sense.fault import Fault, unknown, unknown_brokers
+from ropewalk.federation.showing import shown
 from ropewalk.federation.yaml_text import Path
 
 SCHEMES = {
@@ -24,7 +26,9 @@ def names(federation: Federation) -> Iterator[Fault]:
     for path in paths:
         name = str(path[-1]) if len(path) > 1 else federation.name
         if not is_name(name):
-            yield Fault(code="F016", path=path, what=f"{name!r} is no name", advice=_GOOD_NAMES)
+            yield Fault(
+                code="F016", path=path, what=f"{shown(name)} is no name", advice=_GOOD_NAMES
+            )
 
 
 _GOOD_NAMES = "use letters, digits and _ . @ -, starting with a letter or digit, without --"
@@ -39,7 +43,7 @@ def domains(federation: Federation) -> Iterator[Fault]:
             yield from unknown_brokers(names, path, federation)
             for i, name in enumerate(names):
                 if name in home:
-                    what = f"broker {name!r} is already in domain {home[name]!r}"
+                    what = f"broker {shown(name)} is already in domain {shown(home[name])}"
                     yield Fault(code="F023", path=(*path, i), what=what, advice="keep it in one")
                 home[name] = domain
 
@@ -60,25 +64,27 @@ def brokers(federation: Federation) -> Iterator[Fault]:
         if broker.address is not None:
             other = addressed.setdefault(broker.address, name)
             if other != name or (broker.address in federation.brokers and broker.address != name):
-                what = f"address {broker.address!r} is another broker's name or address"
+                what = f"address {shown(broker.address)} is another broker's name or address"
                 advice = "give it one of its own"
                 yield Fault(code="F035", path=(*path, "address"), what=what, advice=advice)
 
 
 def _takeover(name: str, broker: Broker, federation: Federation) -> Iterator[Fault]:
-    path: Path = ("brokers", name, "takeover")
-    for other in dict.fromkeys((*broker.takeover.publishers, *broker.takeover.subscribers)):
-        if other == name:
-            what = "it cannot take over its own clients"
-            yield Fault(code="F031", path=path, what=what, advice="name another broker")
-        elif other not in federation.brokers:
-            yield unknown("broker", other, federation.brokers, path, "brokers")
+    for role in ("publishers", "subscribers"):
+        for i, other in enumerate(getattr(broker.takeover, role)):
+            # In the file the two roles share one list, unless they are written apart.
+            path: Path = ("brokers", name, "takeover", role, i)
+            if other == name:
+                what = "it cannot take over its own clients"
+                yield Fault(code="F031", path=path, what=what, advice="name another broker")
+            elif other not in federation.brokers:
+                yield unknown("broker", other, federation.brokers, path, "brokers")
 
 
 def _url(url: str, make: str, path: Path) -> Iterator[Fault]:
     """A URL that names a host and nothing else; it may hold a secret, so it is never repeated."""
     forms = " or ".join(f"{scheme}://HOST:PORT" for scheme in SCHEMES[make][:2])
-    if _has_secret(url):
+    if "@" in url or "=" in url:
         yield _secret_in("url", path)
         return
     try:
@@ -90,10 +96,6 @@ def _url(url: str, make: str, path: Path) -> Iterator[Fault]:
     if not good:
         what = f"url is no address of a {make} broker"
         yield Fault(code="F018", path=path, what=what, advice=f"write {forms}")
-
-
-def _has_secret(url: str) -> bool:
-    return "@" in url or "password=" in url or "token=" in url
 
 
 def _secret_in(field: str, path: Path) -> Fault:
@@ -110,7 +112,7 @@ def links(federation: Federation) -> Iterator[Fault]:
         yield from unknown_brokers(link.between, (*path, "between"), federation)
         name = link_name(a, b)
         if a == b:
-            what = f"it joins {a!r} to itself"
+            what = f"it joins {shown(a)} to itself"
             yield Fault(code="F021", path=(*path, "between"), what=what, advice="name two brokers")
         elif name in seen:
             what = f"{name} is link {seen[name] + 1} already"
@@ -126,15 +128,16 @@ def bridges(federation: Federation) -> Iterator[Fault]:
             if name not in federation.brokers:
                 yield unknown("broker", name, federation.brokers, (*path, field), "brokers")
         if bridge.from_ == bridge.to:
-            what = f"it joins {bridge.to!r} to itself"
+            what = f"it joins {shown(bridge.to)} to itself"
             yield Fault(code="F021", path=path, what=what, advice="name two brokers")
         for j, pattern in enumerate(bridge.patterns):
             if advice := topic_fault(pattern):
-                what = f"{pattern!r} is no pattern"
+                what = f"{shown(pattern)} is no pattern"
                 yield Fault(code="F025", path=(*path, "patterns", j), what=what, advice=advice)
         for j, address in enumerate(bridge.addresses):
             at: Path = (*path, "addresses", j)
-            if _has_secret(address):
+            if "@" in address or "=" in address:
                 yield _secret_in("addresses", at)
             elif ":" not in address and address not in federation.brokers:
-                yield unknown("broker", address, federation.brokers, at, "brokers")
+                missing = unknown("broker", address, federation.brokers, at, "brokers")
+                yield replace(missing, advice="write a broker's name, or HOST:PORT")

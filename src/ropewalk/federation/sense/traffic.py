@@ -6,6 +6,8 @@ from ropewalk.federation.arrays import broker_of
 from ropewalk.federation.facts import Federation, Route, Topic
 from ropewalk.federation.names import LINK_MARK, BrokerPatterns, Failure, link_name, topic_fault
 from ropewalk.federation.sense.fault import Fault, unknown
+from ropewalk.federation.sense.ground import grouped
+from ropewalk.federation.showing import shown
 from ropewalk.federation.yaml_text import Path
 
 
@@ -25,8 +27,9 @@ def topics(federation: Federation) -> Iterator[Fault]:
                 if broker_of(one) not in known:
                     yield unknown("broker", broker_of(one), known, (*path, role, i), "brokers")
             if len(set(attached)) < len(attached):
+                again = next(i for i, one in enumerate(attached) if one in attached[:i])
                 what = f"one of its {role} is listed twice"
-                yield Fault(code="F034", path=(*path, role), what=what, advice="keep one")
+                yield Fault(code="F034", path=(*path, role, again), what=what, advice="keep one")
         home = topic.contract.home
         if home is not None and home not in known:
             yield unknown("broker", home, known, (*path, "contract", "home"), "brokers")
@@ -54,9 +57,8 @@ def _unfed(name: str, topic: Topic, domain: dict[str, str]) -> Iterator[Fault]:
         return  # nobody publishes, or someone at a broker that is not there: that is told already
     for i, one in enumerate(topic.subscribers):
         if domain.get(broker_of(one)) not in (None, *fed):
-            what = (
-                f"it never leaves its domain, and nobody publishes it where {broker_of(one)!r} is"
-            )
+            broker = shown(broker_of(one))
+            what = f"it never leaves its domain, and nobody publishes it where {broker} is"
             advice = "use scope: federation, or move the subscriber"
             at: Path = ("topics", name, "subscribers", i)
             yield Fault(code="F026", path=at, what=what, advice=advice)
@@ -71,7 +73,7 @@ def items(federation: Federation) -> Iterator[Fault]:
             if name not in federation.topics:
                 yield unknown("topic", name, federation.topics, path, "topics")
             elif name in holder:
-                what = f"topic {name!r} is already in item {holder[name]!r}"
+                what = f"topic {shown(name)} is already in item {shown(holder[name])}"
                 yield Fault(code="F032", path=path, what=what, advice="keep it in one")
             holder[name] = item
 
@@ -85,7 +87,7 @@ def routes(federation: Federation) -> Iterator[Fault]:
         path: Path = ("routes", i)
         for field, pattern in (("at", route.at), ("from", route.from_), ("to", route.to)):
             if not hops.patterns.match(pattern):
-                what = f"{field}: {pattern!r} matches no broker's name or address"
+                what = f"{field}: {shown(pattern)} matches no broker's name or address"
                 advice = "correct it; * stands for any part"
                 yield Fault(code="F028", path=(*path, field), what=what, advice=advice)
         yield from hops.faults(route, (*path, "next"))
@@ -113,10 +115,10 @@ class _Hops:
         if not found and not straight:
             yield unknown("broker", route.next, self.brokers, path, "brokers")
         elif found > 1 and not straight:
-            what, advice = f"next: {to!r} stands for {found} brokers", "name one of them, or *"
+            what, advice = f"next: {shown(to)} stands for {found} brokers", "name one of them, or *"
             yield Fault(code="F029", path=path, what=what, advice=advice)
         elif gap := self.gap(route.at, to):
-            what = f"next: {gap[0]!r} has no link to {gap[1]!r}"
+            what = f"next: {shown(gap[0])} has no link to {shown(gap[1])}"
             advice = "add the link, or name a neighbour"
             yield Fault(code="F029", path=path, what=what, advice=advice)
 
@@ -135,12 +137,11 @@ class _Failures:
     """What can fail, by kind, for the check of colours."""
 
     def __init__(self, federation: Federation) -> None:
-        groups = {group for link in federation.links for group in link.risk_groups}
-        groups.update(group for one in federation.brokers.values() for group in one.risk_groups)
+        named = {group for _, groups in grouped(federation) for group in groups}
         self.known = {
             "brokers": set(federation.brokers),
             "links": {link_name(*link.between) for link in federation.links},
-            "groups": groups | set(federation.risk_groups),
+            "groups": named | set(federation.risk_groups),
             "sites": set(federation.sites),
         }
 
@@ -151,10 +152,11 @@ class _Failures:
         try:
             failure = Failure.parse(text)
         except ValueError:
-            what = f"colour {text!r} is no failure"
+            what = f"colour {shown(text)} is no failure"
             yield Fault(code="F033", path=path, what=what, advice=advice)
             return
         for kind, known in self.known.items():
             for name in sorted(getattr(failure, kind) - known):
-                what = f"colour {text!r}: {name!r} is not among the {kind}"
-                yield Fault(code="F033", path=path, what=what, advice=advice)
+                what = f"colour {shown(text)}: {shown(name)} is not among the {kind}"
+                section = "risk_groups" if kind == "groups" else kind
+                yield Fault(code="F033", path=path, what=what, advice=advice, section=section)
