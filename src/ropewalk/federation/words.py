@@ -145,7 +145,8 @@ class Place:
     def may_hold_secrets(self) -> bool:
         """Whether what stands there may have a secret in it."""
         whole_broker = self.path[:1] == ("brokers",) and len(self.path) == 2
-        return whole_broker or not {"url", "addresses"}.isdisjoint(self.path[2:])
+        named = {str(step).lower() for step in self.path}
+        return whole_broker or not named.isdisjoint(SECRETS | {"url", "addresses", "credentials"})
 
     def __str__(self) -> str:
         _, inner = entry_of(self.path)
