@@ -307,12 +307,18 @@ def test_lines_stay_true_after_parts_that_are_not_kept() -> None:
         ("sites: {a--b: {at: north}}\n", ["F016", "F012"]),
         ("bridges: [{from: a, to: a, qos: 7}]\n", ["F021", "F013"]),
         ("topics: {t: {publishers: [a], subscribers: [a, a, 6]}}\n", ["F034", "F012"]),
+        ("zzzzz: 1\nlinks: [{between: [a, a]}]\ntopics: {t: {}}\n", ["F011", "F021", "F024"]),
         ("links: [{between: [a, b]}, {betwen: [b, c]}]\n"
          "routes: [{at: a, to: b, next: b, colours: [zz]}]\n", ["F011", "F033"]),
     ],
 )  # fmt: skip
 def test_one_fault_hides_no_other_in_the_same_entry(text: str, codes: list[str]) -> None:
     assert sorted(one.code for one in faults(HEAD + text)) == sorted(codes)
+
+
+def test_brokers_beside_their_section_hide_no_other_slip() -> None:
+    found = faults("federation: f\nbrokers:\na: {}\nb: {site: x}\ntopicz: {}\nnonsense: 5\n")
+    assert [(one.code, one.where.line) for one in found] == [("F010", 2), ("F011", 5), ("F011", 6)]
 
 
 def test_aliases_that_pile_up_depth_are_refused() -> None:

@@ -178,6 +178,32 @@ def test_a_folder_with_other_files_is_never_replaced(tmp_path: Path, with_federa
     assert (mine / "letter.txt").read_text() == "precious"
 
 
+def test_a_file_of_the_users_own_is_never_replaced_by_a_folder(tmp_path: Path) -> None:
+    mine = tmp_path / "data.parquet"
+    mine.write_text("precious")
+    with pytest.raises(UsageError, match="a file is there"):
+        save(loads(TRADE_NET), mine)
+    assert mine.read_text() == "precious"
+
+
+def test_a_folder_that_cannot_be_put_in_place_leaves_the_old_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "f.parquet"
+    save(loads(TRADE_NET), folder)
+    replace = Path.replace
+
+    def fails_for_the_new(self: Path, target: Path) -> Path:
+        if self.name == "new":
+            raise OSError(5, "Input/output error")
+        return replace(self, target)
+
+    monkeypatch.setattr(Path, "replace", fails_for_the_new)
+    with pytest.raises(UsageError, match="Input/output error"):
+        save(loads("{federation: other, brokers: {a: }}"), folder)
+    assert load(folder).name == "trade-net"
+
+
 def test_a_folder_that_is_not_there_is_not_invented(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="there is no folder"):
         save(loads(TRADE_NET), tmp_path / "typo" / "f.yaml")

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ropewalk.cli.contract import say
+from ropewalk.cli.contract import finish, say
+from ropewalk.report.document import Document
 
 if TYPE_CHECKING:
     from ropewalk.federation import Federation
@@ -24,12 +25,19 @@ def load_from(path: Path, *, max_mb: float) -> "Federation":
     return load("/dev/stdin" if path == PIPE else path, max_mb=max_mb)
 
 
-def save_to(federation: "Federation", path: Path) -> None:
-    """Write a federation where an option says."""
+def deliver(command: str, federation: "Federation", out: Path, *, as_json: bool) -> None:
+    """Write a federation where `-o` says, and say so; through a pipe it is all that is said."""
     from ropewalk.federation import save
     from ropewalk.federation.dump import dump
+    from ropewalk.report.tables import summary_line, summary_of
 
-    if path == PIPE:
+    if out == PIPE and not as_json:
         say(dump(federation))
+        return
+    summary = {**summary_of(federation), "file": None if out == PIPE else str(out)}
+    if out == PIPE:
+        summary["yaml"] = dump(federation)
     else:
-        save(federation, path)
+        save(federation, out)
+    text = f"Wrote {out}: {summary_line(summary)}."
+    finish(Document(command, "ok", summary), as_json=as_json, text=text)

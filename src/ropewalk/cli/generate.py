@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
 import typer
 import typer.core
 
-from ropewalk.cli.contract import Json, contract, finish, progress
-from ropewalk.cli.files import PIPE, save_to
-from ropewalk.report.document import Document
+from ropewalk.cli.contract import Json, contract, progress
+from ropewalk.cli.files import PIPE, deliver
 
 if TYPE_CHECKING:
     from ropewalk.federation import Federation
@@ -24,10 +23,10 @@ COMMON: dict[str, tuple[Any, Any]] = {
     ),
     "out": (
         Annotated[
-            Path | None,
-            typer.Option("--out", "-o", help="FILE.yaml or DIR.parquet; default: YAML to stdout."),
+            Path,
+            typer.Option("--out", "-o", help="FILE.yaml, DIR.parquet, or - for stdout."),
         ],
-        None,
+        PIPE,
     ),
     "as_json": (Json, False),
 }
@@ -121,19 +120,8 @@ def _map_names(incomplete: str) -> list[str]:
 def _run(name: str, given: dict[str, Any]) -> None:
     out, as_json = given.pop("out"), given.pop("as_json")
     with contract("generate", as_json=as_json):
-        from ropewalk.federation.dump import dump
         from ropewalk.federation.generators import generate
-        from ropewalk.report.tables import summary_line, summary_of
 
         with progress(f"generating {name}"):
             federation = generate(name, **given)
-            if out is not None and out != PIPE:
-                save_to(federation, out)
-        summary = {**summary_of(federation), "file": str(out) if out else None}
-        if out is None or out == PIPE:
-            if not as_json:
-                save_to(federation, PIPE)
-                return
-            summary["yaml"] = dump(federation)
-        done = Document("generate", "ok", summary)
-        finish(done, as_json=as_json, text=f"Wrote {out}: {summary_line(summary)}.")
+        deliver("generate", federation, out, as_json=as_json)

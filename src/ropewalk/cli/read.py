@@ -5,10 +5,9 @@ from typing import Annotated
 
 import typer
 
-from ropewalk.cli.contract import Json, contract, finish, progress
-from ropewalk.cli.files import PIPE, Source, load_from, save_to
+from ropewalk.cli.contract import Json, contract, progress
+from ropewalk.cli.files import PIPE, Source, deliver, load_from
 from ropewalk.errors import UsageError
-from ropewalk.report.document import Document
 
 
 def read(
@@ -24,20 +23,8 @@ def read(
 ) -> None:
     """Write a federation in the other form, YAML or Parquet."""
     with contract("read", as_json=as_json):
-        from ropewalk.federation.dump import dump
-        from ropewalk.report.tables import summary_line, summary_of
-
         if out != PIPE and out.exists() and path.exists() and out.samefile(path):
             raise UsageError(f"{out} is what is read, and its comments would be lost: name another")
         with progress(f"reading {path}"):
             federation = load_from(path, max_mb=max_mb)
-            if out != PIPE:
-                save_to(federation, out)
-        summary = {**summary_of(federation), "file": str(out)}
-        if out == PIPE and not as_json:
-            save_to(federation, out)
-            return
-        if out == PIPE:
-            summary["yaml"] = dump(federation)
-        done = Document("read", "ok", summary)
-        finish(done, as_json=as_json, text=f"Wrote {out}: {summary_line(summary)}.")
+        deliver("read", federation, out, as_json=as_json)

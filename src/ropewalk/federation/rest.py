@@ -18,7 +18,8 @@ from ropewalk.federation.words import Place
 from ropewalk.federation.yaml_text import Path
 
 Loss = tuple[str | int, ...]
-"""What was cut out: (section,), (section, entry, field), or (section, entry, *): all of it."""
+"""What was cut out: (section,), (section, entry, field), or (section, entry, *): all of it.
+(section, *, field) is kept besides: somewhere in the section the field was cut out."""
 
 _ROUNDS = 12
 """Each round cuts what the last one left misshapen: field, list, entry; few files need three."""
@@ -83,15 +84,16 @@ class Rest:
         """Whether a fault may only follow from something that was cut out."""
         causes = _FOLLOWS.get(f"{fault.code} {fault.section}".strip(), ())
         entry = fault.path[1] if len(fault.path) > 1 else ""
-        return any(_caused(loss, cause, entry) for loss in self.lost for cause in causes)
+        return any(not self.lost.isdisjoint(_losses(cause, entry)) for cause in causes)
 
 
-def _caused(loss: Loss, cause: Loss, entry: str | int) -> bool:
-    if len(loss) != len(cause) or loss[0] != cause[0]:
-        return False
-    if len(loss) == 1:
-        return True
-    return (cause[1] == "*" or loss[1] == entry) and loss[2] in ("*", cause[2])
+def _losses(cause: Loss, entry: str | int) -> tuple[Loss, ...]:
+    """What must have been cut out for a cause to hold: the section, the field, or all around it."""
+    if len(cause) == 1:
+        return (cause,)
+    section, which, field = cause
+    at = entry if which == "=" else "*"
+    return (section, at, field), (section, at, "*")
 
 
 _SECTIONS = {one.name for one in fields(Federation)}
@@ -136,7 +138,8 @@ def well_shaped(values: Any) -> Rest | None:
             return Rest(adapter().validate_python(trial), kept, frozenset(lost))
         except ValidationError as error:
             for path in _bad_values(error, trial):
-                lost.add(_cut(whole, _whole(path, kept)))
+                loss = _cut(whole, _whole(path, kept))
+                lost |= {loss, (loss[0], "*", *loss[2:])} if len(loss) == 3 else {loss}
     return None
 
 
@@ -196,8 +199,7 @@ def _cut(values: Any, path: Path) -> Loss:
 
 def _loss(path: Path) -> Loss:
     head = 2 if path[:1] == ("underlay",) and len(path) > 1 else 1
-    right = Place(path[:head], None).near if path else ()
-    section = ".".join(map(str, right))
+    section = ".".join(map(str, Place(path[:head], None).near))
     if len(path) <= head:
         return (section,)
     if len(path) == head + 1:

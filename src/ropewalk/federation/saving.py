@@ -23,6 +23,8 @@ def save(federation: Federation, path: str | Path) -> None:
         raise UsageError(f"{path}: write to FILE.yaml, or to DIR{LARGE_SUFFIX} for the large form")
     if not path.parent.is_dir():
         raise UsageError(f"{path}: there is no folder {path.parent}: make it, or name another")
+    if path.suffix.lower() == LARGE_SUFFIX and path.is_file():
+        raise UsageError(f"{path}: cannot be written: a file is there: name a folder")
     if path.is_dir() and not {one.name for one in path.iterdir()} <= set(LARGE_FILES):
         raise UsageError(f"{path}: cannot be written: the folder holds other files: name another")
     try:
@@ -32,10 +34,21 @@ def save(federation: Federation, path: str | Path) -> None:
                 from ropewalk.federation import large  # pyarrow takes longer than a small file
 
                 large.write(federation, made)
-                if path.exists():
-                    path.replace(Path(scratch) / "old")
+                _swap(made, path, Path(scratch) / "old")
             else:
                 made.write_text(dump(federation), encoding="utf-8")
-            made.replace(path)
+                made.replace(path)
     except OSError as error:
         raise UsageError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def _swap(made: Path, path: Path, old: Path) -> None:
+    """Put a folder in the place of another, which a failure leaves where it was."""
+    if path.exists():
+        path.replace(old)
+    try:
+        made.replace(path)
+    except OSError:
+        if old.exists():
+            old.replace(path)
+        raise

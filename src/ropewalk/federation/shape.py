@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from ropewalk.federation.sense.fault import Fault
+from ropewalk.federation.sense.fault import NOUNS, Fault
 from ropewalk.federation.words import UNKNOWN_FIELD, Place, fault_of
 from ropewalk.federation.yaml_text import Path
 
@@ -21,7 +21,7 @@ def explain(error: ValidationError, values: Mapping[str, Any]) -> Iterator[Fault
             found.append((detail, Place(path, value_at(values, path))))
     if "brokers" in values and values["brokers"] is None:
         # The brokers' names stand beside `brokers:` instead of below it.
-        found = [(detail, place) for detail, place in found if len(place.path) > 1]
+        found = [(detail, place) for detail, place in found if not _beside(place, values)]
         what, advice = "brokers is empty", "indent the brokers' names under it"
         yield Fault(code="F010", path=("brokers",), what=what, advice=advice)
     inside = {place.path[:n] for _, place in found for n in range(len(place.path))}
@@ -32,6 +32,14 @@ def explain(error: ValidationError, values: Mapping[str, Any]) -> Iterator[Fault
         echo = detail["type"] == "too_short" and place.path in inside
         if not echo and not (detail["type"] == "missing" and place.path in misspelt):
             yield fault_of(detail, place)
+
+
+def _beside(place: Place, values: Mapping[str, Any]) -> bool:
+    """Whether a complaint is of `brokers` missing, or of a broker's name among the sections."""
+    if place.path == ("brokers",):
+        return True
+    unknown = len(place.path) == 1 and place.path[0] in values and place.near == place.path
+    return unknown and place.path[0] not in NOUNS and isinstance(place.found, dict | None)
 
 
 def place_in_file(loc: tuple[str | int, ...], values: Any) -> tuple[Path, bool | None]:

@@ -130,11 +130,13 @@ class Place:
 
     @property
     def near(self) -> Path:
-        """The path with a misspelt field put right, as far as one is near."""
-        if self.field in MEANT:
-            return (*self.path[:-1], MEANT[self.field].partition(":")[0])
-        close = get_close_matches(self.field, fields_at(self.path[:-1]), n=1, cutoff=0.7)
-        return (*self.path[:-1], *close)
+        """The path with a misspelt field put right; as it is where no known one is near."""
+        known = fields_at(self.path[:-1])
+        meant = MEANT.get(self.field, "").partition(":")[0]
+        if self.field in known or not known:
+            return self.path
+        close = [meant] if meant in known else get_close_matches(self.field, known, 1, 0.7)
+        return (*self.path[:-1], *(close or [self.field]))
 
     @property
     def is_secret(self) -> bool:
@@ -150,8 +152,8 @@ class Place:
 
     def __str__(self) -> str:
         _, inner = entry_of(self.path)
-        label = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in inner)
-        return f"{label.lstrip('.') or 'it'} is {self._value()}"
+        steps = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in inner)
+        return f"{steps.lstrip('.') or 'it'} is {self._value()}"
 
     def _value(self) -> str:
         if self.may_hold_secrets and self.found is not None:
