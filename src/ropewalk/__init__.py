@@ -12,6 +12,11 @@ if TYPE_CHECKING:
     from ropewalk.federation import Federation, load, loads, save
     from ropewalk.federation.generators import generate
     from ropewalk.findings import Finding
+    from ropewalk.routing import read_table, shortest_paths
+    from ropewalk.verify import Verdict, Verification, verify
+    from ropewalk.verify.difference import difference
+    from ropewalk.verify.locate import locate
+    from ropewalk.verify.repair import repair
 
 __version__ = "0.1.0"
 
@@ -22,10 +27,18 @@ __all__ = [
     "InputError",
     "RopewalkError",
     "UsageError",
+    "Verdict",
+    "Verification",
+    "difference",
     "generate",
     "load",
     "loads",
+    "locate",
+    "read_table",
+    "repair",
     "save",
+    "shortest_paths",
+    "verify",
 ]
 
 _HOMES = {
@@ -35,10 +48,18 @@ _HOMES = {
     "InputError": "ropewalk.errors",
     "RopewalkError": "ropewalk.errors",
     "UsageError": "ropewalk.errors",
+    "Verdict": "ropewalk.verify",
+    "Verification": "ropewalk.verify",
+    "difference": "ropewalk.verify.difference",
     "generate": "ropewalk.federation.generators",
     "load": "ropewalk.federation",
     "loads": "ropewalk.federation",
+    "locate": "ropewalk.verify.locate",
+    "read_table": "ropewalk.routing",
+    "repair": "ropewalk.verify.repair",
     "save": "ropewalk.federation",
+    "shortest_paths": "ropewalk.routing",
+    "verify": "ropewalk.verify",
 }
 
 

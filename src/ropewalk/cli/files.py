@@ -25,6 +25,18 @@ def load_from(path: Path, *, max_mb: float) -> "Federation":
     return load("/dev/stdin" if path == PIPE else path, max_mb=max_mb)
 
 
+def write_reports(document: Document, *, sarif: Path | None, junit: Path | None) -> None:
+    """Also write findings in the forms that other tools read, where that is asked for."""
+    from ropewalk import __version__
+    from ropewalk.federation.saving import write_text
+    from ropewalk.report import exchange
+
+    if sarif is not None:
+        write_text(sarif, exchange.sarif(document, __version__))
+    if junit is not None:
+        write_text(junit, exchange.junit(document))
+
+
 def deliver(command: str, federation: "Federation", out: Path, *, as_json: bool) -> None:
     """Write a federation where `-o` says, and say so; through a pipe it is all that is said."""
     from ropewalk.federation import save

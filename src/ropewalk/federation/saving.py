@@ -42,6 +42,17 @@ def save(federation: Federation, path: str | Path) -> None:
         raise UsageError(f"{path}: cannot be written: {error.strerror}") from None
 
 
+def write_text(path: Path, text: str) -> None:
+    """Write a file whole or not at all; UsageError for what cannot be written."""
+    try:
+        with tempfile.TemporaryDirectory(prefix=".ropewalk-", dir=path.parent) as scratch:
+            made = Path(scratch) / "new"
+            made.write_text(text, encoding="utf-8")
+            made.replace(path)
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be written: {error.strerror}") from None
+
+
 def _swap(made: Path, path: Path, old: Path) -> None:
     """Put a folder in the place of another, which a failure leaves where it was."""
     if path.exists():

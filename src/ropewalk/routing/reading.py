@@ -1,0 +1,175 @@
+"""A whole table from a CSV or Parquet file, with every fault of it told by its line.
+
+Two forms: a list (`at, to, next`, and `failure` where a row holds in one failure only), or a
+square with a row per broker (`at`) and a column per destination.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ropewalk.errors import InputError, UsageError
+from ropewalk.federation.arrays import Ints
+from ropewalk.federation.facts import Federation
+from ropewalk.federation.names import BrokerPatterns
+from ropewalk.findings import Finding, Where
+from ropewalk.routing.scenarios import resolve
+from ropewalk.routing.table import Special, Table, empty_rows
+from ropewalk.routing.trees import NOWHERE
+
+LIST = ("at", "to", "next")
+MOST_TOLD = 1000
+"""Faults of a table beyond these are not listed."""
+
+
+def read_table(path: str | Path, federation: Federation) -> Table:
+    """A table as the user gives it; raises InputError with a finding per fault."""
+    path = Path(path)
+    columns = _columns(path)
+    if set(LIST) <= set(columns.column_names):
+        entries = {name: columns[name] for name in columns.column_names}
+        lines = np.arange(columns.num_rows) + 2
+    else:
+        entries, lines = _unfolded(columns, path)
+    return _Reader(path, federation).table(entries, lines)
+
+
+def _columns(path: Path) -> pa.Table:
+    try:
+        if path.suffix == ".parquet":
+            import pyarrow.parquet as pq
+
+            return _as_text(pq.read_table(path))
+        from pyarrow import csv
+
+        return _as_text(csv.read_csv(path))
+    except (pa.ArrowInvalid, pa.ArrowKeyError) as error:
+        told = str(error).splitlines()[0]
+        raise InputError([_fault("T001", f"no table can be read from it: {told}", path)]) from None
+
+
+def _as_text(table: pa.Table) -> pa.Table:
+    """Every cell as text: brokers may be called 1, 2, 3."""
+    return pa.table({n.strip(): pc.cast(table[n], pa.string()) for n in table.column_names})
+
+
+def _unfolded(columns: pa.Table, path: Path) -> tuple[dict[str, Any], Ints]:
+    """The square form as a list."""
+    names = columns.column_names
+    if names[0] != "at" or columns.num_rows != len(names) - 1:
+        what = f"it has {columns.num_rows} rows and the columns {', '.join(names[:6])}"
+        advice = "write at,to,next, or a square: at, then a column per broker, and a row for each"
+        raise InputError([_fault("T001", f"{what}: {advice}", path, 1)])
+    rows = columns.num_rows
+    to = pa.array(np.repeat(names[1:], rows))
+    hops = pa.concat_arrays([columns[name].combine_chunks() for name in names[1:]])
+    at = pa.concat_arrays([columns["at"].combine_chunks()] * rows)
+    lines = np.tile(np.arange(rows) + 2, rows)
+    own = pc.equal(at, to)  # the diagonal may hold anything: a message that is there has arrived
+    keep = pc.invert(pc.fill_null(own, False)).to_numpy(zero_copy_only=False)
+    entries = {"at": at, "to": to, "next": hops}
+    return {name: one.filter(pa.array(keep)) for name, one in entries.items()}, lines[keep]
+
+
+class _Reader:
+    """Turns names into numbers, and keeps what is wrong with them."""
+
+    def __init__(self, path: Path, federation: Federation) -> None:
+        self.path, self.federation, self.graph = path, federation, federation.graph
+        self.faults: list[Finding] = []
+
+    def table(self, entries: dict[str, Any], lines: Ints) -> Table:
+        at, to = (self.numbers(entries[one], one, lines) for one in ("at", "to"))
+        hop = self.numbers(entries["next"], "next", lines, empty=("", "-"))
+        failure, names = self.failures(entries.get("failure"), lines)
+        self.check_hops(at, to, hop, lines)
+        self.check_once(at, to, failure, lines)
+        if self.faults:
+            raise InputError(sorted(self.faults, key=lambda one: one.where.line)[:MOST_TOLD])
+        rows = empty_rows(self.graph.brokers)
+        rows[:] = NOWHERE
+        np.fill_diagonal(rows, np.arange(self.graph.brokers))
+        always = failure < 0
+        away = always & (at != to)
+        rows[to[away], at[away]] = hop[away]
+        some = ~always
+        special = Special(to[some], at[some], hop[some], failure[some], names, lines[some])
+        return Table(self.graph.names, rows, special if some.any() else None, str(self.path))
+
+    def numbers(self, texts: Any, field: str, lines: Ints, empty: tuple[str, ...] = ()) -> Ints:
+        texts = pc.utf8_trim_whitespace(pc.fill_null(texts, ""))
+        known = pa.array(self.graph.names)
+        found = pc.fill_null(pc.index_in(texts, value_set=known), -2).to_numpy(
+            **({} if isinstance(texts, pa.ChunkedArray) else {"zero_copy_only": False})
+        )
+        found = np.array(found, dtype=np.int32)
+        addresses = BrokerPatterns({n: b.address for n, b in self.federation.brokers.items()})
+        number = {name: i for i, name in enumerate(self.graph.names)}
+        for i in np.flatnonzero(found == -2):
+            text = texts[int(i)].as_py()
+            named = addresses.match(text) if text and "*" not in text else ()
+            if named:
+                found[i] = number[named[0]]
+            elif text in empty:
+                found[i] = NOWHERE
+            else:
+                self.tell("T002", f"{field}: no broker is called {text!r}", lines[i])
+        return found
+
+    def failures(self, texts: Any, lines: Ints) -> tuple[Ints, tuple[str, ...]]:
+        if texts is None:
+            return np.full(len(lines), -1, np.int32), ()
+        number: dict[str, int] = {"": -1}
+        found = np.empty(len(lines), np.int32)
+        for i, text in enumerate(pc.fill_null(texts, "").to_pylist()):
+            text = text.strip()
+            if text not in number:
+                try:
+                    resolve(self.federation, text)
+                except UsageError as error:
+                    self.tell("T002", str(error), lines[i])
+                number[text] = len(number) - 1
+            found[i] = number[text]
+        return found, tuple(number)[1:]
+
+    def check_hops(self, at: Ints, to: Ints, hop: Ints, lines: Ints) -> None:
+        """A next hop is a neighbour."""
+        brokers = self.graph.brokers
+        tail = np.repeat(np.arange(brokers), np.diff(self.graph.first))
+        arcs = tail * np.int64(brokers) + self.graph.neighbour
+        asked = at * np.int64(brokers) + hop
+        strange = (at >= 0) & (hop >= 0) & (at != to) & ~np.isin(asked, arcs)
+        for i in np.flatnonzero(strange)[:MOST_TOLD]:
+            here, there = self.graph.names[at[i]], self.graph.names[hop[i]]
+            what = f"at {here!r} for {self.graph.names[to[i]]!r}: next {there!r} is no neighbour"
+            self.tell("T003", what, lines[i])
+
+    def check_once(self, at: Ints, to: Ints, failure: Ints, lines: Ints) -> None:
+        """An entry stands once for each failure."""
+        good = np.flatnonzero((at >= 0) & (to >= 0))
+        key = (failure[good] + np.int64(1)) * self.graph.brokers**2
+        key = key + at[good] * np.int64(self.graph.brokers) + to[good]
+        order = np.argsort(key, kind="stable")
+        again = good[order[1:][key[order[1:]] == key[order[:-1]]]]
+        for i in again[:MOST_TOLD]:
+            here, there = self.graph.names[at[i]], self.graph.names[to[i]]
+            self.tell("T004", f"the entry at {here!r} for {there!r} stands twice", lines[i])
+
+    def tell(self, code: str, message: str, line: int) -> None:
+        self.faults.append(_fault(code, message, self.path, int(line)))
+
+
+def _fault(code: str, message: str, path: Path, line: int = 0) -> Finding:
+    return Finding(code, message, Where(str(path), line))
+
+
+def entries_of(table: Table) -> Iterator[tuple[str, str, str]]:
+    """A table as (at, to, next), for files; nothing for pairs without a next hop."""
+    for to, row in enumerate(table.next):
+        for at in np.flatnonzero(row >= 0):
+            if at != to:
+                yield table.names[int(at)], table.names[to], table.names[int(row[at])]

@@ -1,0 +1,200 @@
+"""Fates of what native bridges carry, in every scenario.
+
+Pairs of brokers that links join are the overlay's; the others are the bridges'.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+
+import numpy as np
+import numpy.typing as npt
+
+from ropewalk.federation.arrays import Ints, broker_of
+from ropewalk.federation.facts import Federation
+from ropewalk.federation.topics import common, is_pattern
+from ropewalk.findings import Finding
+from ropewalk.routing.scenarios import Scenarios
+from ropewalk.routing.trees import Longs
+from ropewalk.verify.demand import Demand
+from ropewalk.verify.flood import Bridges, Flood, flood
+from ropewalk.verify.verdicts import Verdict
+
+EXAMPLE = "x"
+"""Stands for any level when a pattern is followed through bridges."""
+
+
+@dataclass(frozen=True, eq=False)
+class Flooding:
+    """What bridges do: fates of their pairs in every scenario, and what is wrong."""
+
+    fates: Longs
+    bridged: Demand
+    findings: list[Finding] = field(default_factory=list)
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs of clients are the bridges'."""
+        return self.bridged.pairs
+
+
+def apart(federation: Federation, demand: Demand) -> tuple[Demand, Demand]:
+    """The overlay's pairs and the bridges' pairs: those that no links join."""
+    if not federation.bridges:
+        return demand, _some(demand, np.zeros(len(demand.to), np.bool_))
+    part = parts(federation)
+    joined = part[demand.source] == part[demand.to]
+    return _some(demand, joined), _some(demand, ~joined)
+
+
+def parts(federation: Federation) -> Ints:
+    """The connected part of the overlay that each broker is in."""
+    part = np.arange(federation.graph.brokers, dtype=np.int32)
+    for a, b in federation.graph.ends.tolist():
+        if part[a] != part[b]:
+            part[part == part[b]] = part[a]
+    return part
+
+
+def _some(demand: Demand, kept: npt.NDArray[np.bool_]) -> Demand:
+    pairs = np.flatnonzero(kept)
+    runs = [demand.topic[demand.first_topic[i] : demand.first_topic[i + 1]] for i in pairs]
+    return replace(
+        demand,
+        source=demand.source[pairs],
+        to=demand.to[pairs],
+        local=demand.local[pairs],
+        weight=demand.weight[pairs],
+        first_topic=np.cumsum([0, *(len(run) for run in runs)]).astype(np.int32),
+        topic=np.concatenate([np.zeros(0, np.int32), *runs]),
+    )
+
+
+def flooding_of(federation: Federation, scenarios: Scenarios, bridged: Demand) -> Flooding:
+    """Follow every topic from every publisher through the bridges, in every scenario."""
+    from ropewalk.verify.bridge_faults import bridge_findings
+
+    fates = np.zeros((len(scenarios), len(Verdict)), np.int64)
+    if not federation.bridges:
+        return Flooding(fates, bridged)
+    floods = Floods(federation)
+    fates[:] = _fates(floods, bridged)
+    damaged = []
+    for k in np.flatnonzero(np.diff(scenarios.first_broker)).tolist():
+        down = tuple(scenarios.broker_names[b] for b in scenarios.down(k).brokers)
+        damaged.append(Floods(federation, down, before=floods))
+        fates[k] = _fates(damaged[-1], bridged)
+    return Flooding(fates, bridged, list(bridge_findings(floods, bridged, damaged)))
+
+
+class Floods:
+    """Floods of a federation's topics while some brokers are down, each made once."""
+
+    def __init__(
+        self,
+        federation: Federation,
+        down: tuple[str, ...] = (),
+        *,
+        limits: bool = True,
+        before: "Floods | None" = None,
+    ) -> None:
+        self.federation, self.down, self.before = federation, down, before
+        self.bridges = Bridges(federation, down, limits=limits)
+        self.limits = limits
+        self.part = self.bridges.parts()
+        self._made: dict[tuple[str, str], Flood] = {}
+        self._free: Floods | None = None
+        self.subscribed: dict[str, list[str]] = {}
+        for topic, facts in federation.topics.items():
+            for broker in {broker_of(one) for one in facts.subscribers}:
+                self.subscribed.setdefault(broker, []).append(topic)
+
+    def of(self, broker: str, name: str) -> Flood:
+        """The flood of a message that is published at a broker."""
+        if (broker, name) not in self._made:
+            old = self.before.of(broker, name) if self.before else None
+            # A flood that never met what is down now is as it was.
+            same = old is not None and not old.met.intersection(self.down)
+            self._made[broker, name] = old if same and old else flood(self.bridges, broker, name)
+        return self._made[broker, name]
+
+    def unlimited(self) -> "Floods":
+        """The same floods if no bridge counted hops."""
+        if self._free is None:
+            self._free = Floods(self.federation, self.down, limits=False)
+        return self._free
+
+    def home(self, broker: str, role: str) -> str | None:
+        """Where clients of a broker are now."""
+        if broker not in self.down:
+            return broker
+        takers: tuple[str, ...] = getattr(self.federation.brokers[broker].takeover, role)
+        return next((one for one in takers if one not in self.down), None)
+
+    def arrivals(self, found: Flood, to: str, topic: str) -> int:
+        """Copies that a subscriber at a broker gets, under whatever name it subscribes to."""
+        wanted = {topic, *self.subscribed.get(to, ())}
+        names = [(name, count) for (at, name), count in found.copies.items() if at == to]
+        return max(
+            (sum(n for name, n in names if common(one, name) == name) for one in wanted), default=0
+        )
+
+    def print_of(self, source: str, topic: str) -> int:
+        """A number that tells where copies of a topic get to, for comparisons."""
+        at = self.home(source, "publishers")
+        copies = [sorted(self.of(at, name).copies.items()) for name in examples(self, topic) if at]
+        return int.from_bytes(blake2b(repr((topic, copies)).encode(), digest_size=8).digest())
+
+    def fate(self, source: str, to: str, topic: str) -> Verdict:
+        """The worst that happens to a name that the topic stands for."""
+        now_at, now_to = self.home(source, "publishers"), self.home(to, "subscribers")
+        if now_at is None or now_to is None:
+            return Verdict.CUT
+        fates = [self._fate(now_at, now_to, topic, name) for name in examples(self, topic)]
+        return max(fates, key=lambda one: (one != Verdict.DELIVERED, -one))
+
+    def _fate(self, source: str, to: str, topic: str, name: str) -> Verdict:
+        found = self.of(source, name)
+        if found.loop:
+            return Verdict.LOOP
+        if self.arrivals(found, to, topic):
+            return Verdict.DELIVERED
+        if self.limits and self.arrivals(self.unlimited().of(source, name), to, topic):
+            return Verdict.TOO_LONG
+        cut = self.down and self.part.get(source, source) != self.part.get(to, to)
+        return Verdict.CUT if cut else Verdict.BLACK_HOLE
+
+
+def bridged_pairs(floods: Floods, bridged: Demand) -> Iterator[tuple[str, str, int]]:
+    """Every (publisher's broker, subscriber's broker, topic number) that is the bridges'."""
+    names = tuple(floods.federation.brokers)
+    for i in range(len(bridged.to)):
+        source, to = names[int(bridged.source[i])], names[int(bridged.to[i])]
+        for t in bridged.topic[bridged.first_topic[i] : bridged.first_topic[i + 1]].tolist():
+            yield source, to, t
+
+
+def _fates(floods: Floods, bridged: Demand) -> Longs:
+    totals = np.zeros(len(Verdict), np.int64)
+    topics = tuple(floods.federation.topics)
+    for source, to, t in bridged_pairs(floods, bridged):
+        totals[floods.fate(source, to, topics[t])] += 1
+    return totals
+
+
+def examples(floods: Floods, topic: str) -> list[str]:
+    """Names that a topic stands for: itself, or one for each way a bridge may cut its pattern."""
+    if not is_pattern(topic):
+        return [topic]
+    cuts = [topic]
+    for bridge in floods.federation.bridges:
+        for prefix in (bridge.prefixes.local, bridge.prefixes.remote):
+            cuts += [prefix + pattern for pattern in bridge.patterns]
+    met = [common(topic, cut) for cut in cuts]
+    return list(
+        dict.fromkeys(
+            "/".join(EXAMPLE if level in ("+", "#") else level for level in one.split("/"))
+            for one in met
+            if one
+        )
+    )

@@ -1,0 +1,333 @@
+"""One destination under every scenario: what becomes of each message that is sent to it.
+
+The tree of shortest paths is grown once; a scenario regrows only what it cuts off. Rows with
+hand-made entries are judged whole, and only in scenarios that change them.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from ropewalk.federation.arrays import Bools, Ints
+from ropewalk.routing.delta import Tree, fail, restore, tree_room
+from ropewalk.routing.trees import FAR, NOWHERE, Longs, Records, grow, lay_out
+from ropewalk.verify.judge import BLACK_HOLE, DELIVERED, FATE, judge, mixed, take_prints
+from ropewalk.verify.verdicts import Verdict
+
+TOO_LONG, LEAK, CUT = int(Verdict.TOO_LONG), int(Verdict.LEAK), int(Verdict.CUT)
+UNTOUCHED, REGION, WHOLE = 0, 1, 2
+
+ENTRY = np.dtype([("at", "i4"), ("next", "i4"), ("link", "i4"), ("when", "i4"), ("route", "i4")])
+ASKED = np.dtype(
+    [("weight", "i8"), ("scenario", "i4"), ("group", "i4"), ("source", "i4"), ("local", "?")],
+    align=True,
+)
+NOTE = np.dtype(
+    [("print", "u8"), ("scenario", "i4"), ("asked", "i4"), ("verdict", "i4")], align=True
+)
+
+
+class Failures(NamedTuple):
+    """Scenarios as the kernel takes them; `meant[w, k]`: entries of `when` w hold in scenario k."""
+
+    ends: Ints
+    first_link: Ints
+    link: Ints
+    first_broker: Ints
+    broker: Ints
+    meant: Bools
+
+
+class Rows(NamedTuple):
+    """What is laid over the computed row, a group of entries for each set of sources.
+
+    Group 0 has none. `given` is the user's own row, which then replaces the computed one.
+    """
+
+    given: Ints
+    first: Ints
+    entries: Records
+
+
+class Room(NamedTuple):
+    """Scratch of one thread: the tree, a row of fates per group, and those of now."""
+
+    tree: Tree
+    fates: Records
+    now: Records
+
+
+class Log(NamedTuple):
+    """What went wrong; `length` counts on when the log is full."""
+
+    notes: Records
+    length: Longs
+
+
+def room_for(brokers: int, links: int, groups: int) -> Room:
+    """Scratch for so many brokers, links and groups."""
+    fates = np.zeros((groups, brokers), FATE)
+    return Room(tree_room(brokers, links), fates, np.zeros(brokers, FATE))
+
+
+@njit(cache=True, nogil=True)
+def _holds(entry: Any, k: int, meant: Any, tree: Any) -> bool:
+    if entry.when >= 0 and not meant[entry.when, k]:
+        return False
+    return not (tree.cut[entry.link] or tree.state[entry.next].dead)
+
+
+@njit(cache=True, nogil=True)
+def _changed(rows: Any, group: int, k: int, meant: Any, tree: Any) -> bool:
+    """Whether an entry holds now that did not hold with nothing failed, or the other way round."""
+    for i in range(rows.first[group], rows.first[group + 1]):
+        entry = rows.entries[i]
+        before = entry.when < 0 or meant[entry.when, 0]
+        if before != _holds(entry, k, meant, tree):
+            return True
+    return False
+
+
+@njit(cache=True, nogil=True)
+def compose(net: Any, rows: Any, group: int, k: int, meant: Any, tree: Any) -> None:
+    """The row that holds in scenario k, whose failures the tree already knows.
+
+    A given row has nothing to fall back on. Of the entries the first of the file comes last.
+    """
+    state = tree.state
+    for u in range(len(state)):
+        state[u].row = state[u].hop
+        if len(rows.given):
+            state[u].row = rows.given[u]
+            if _is_down(net, tree, u, rows.given[u]):
+                state[u].row = NOWHERE
+    for i in range(rows.first[group], rows.first[group + 1]):
+        entry = rows.entries[i]
+        if _holds(entry, k, meant, tree):
+            state[entry.at].row = entry.next
+
+
+@njit(cache=True, nogil=True)
+def _is_down(net: Any, tree: Any, u: int, v: int) -> bool:
+    """Whether nothing can go from u to its neighbour v now."""
+    if v < 0 or tree.state[v].dead:
+        return True
+    for arc in range(net.nodes[u].first, net.nodes[u + 1].first):
+        if net.arcs[arc].to == v and tree.cut[net.arcs[arc].link]:
+            return True
+    return False
+
+
+@njit(cache=True, nogil=True)
+def _verdict(asked: Any, to: int, most_hops: int, state: Any, fates: Any) -> Any:
+    u = asked.source
+    if u == to:
+        return DELIVERED
+    if state[u].distance >= FAR:
+        return CUT
+    if fates[u].fate != DELIVERED:
+        return fates[u].fate
+    if fates[u].hops > most_hops:
+        return TOO_LONG
+    return LEAK if asked.local and not fates[u].within else DELIVERED
+
+
+@njit(cache=True, nogil=True)
+def _tested(asked: Any, low: int, high: int, to: int, state: Any, fates: Any) -> int:
+    """How many paths of a group are no ends of others: what has to be tested (Jia 2014, 5.4)."""
+    for u in range(len(state)):
+        state[u].covered = False
+    for i in range(low, high):
+        u = asked[i].source
+        if fates[u].fate != DELIVERED or u == to:
+            continue
+        u = state[u].row
+        while u != to and not state[u].covered:
+            state[u].covered = True
+            u = state[u].row
+    tested = 0
+    for i in range(low, high):
+        again = i > low and asked[i - 1].source == asked[i].source
+        if not again and not state[asked[i].source].covered:
+            tested += 1
+    return tested
+
+
+@njit(cache=True, nogil=True)
+def _judge_first(
+    net: Any, to: int, rows: Any, meant: Any, asked: Any, first: Any, prints: bool, room: Any
+) -> int:
+    """Grow the tree and judge every group with nothing failed; returns the paths to be tested."""
+    tree = room.tree
+    reached = grow(net, to, tree.state, tree.heap)
+    lay_out(tree.state, reached)
+    for u in range(len(tree.state)):
+        tree.state[u].old_distance = tree.state[u].distance
+        tree.state[u].old_hop = tree.state[u].hop
+    tested = 0
+    for group in range(len(rows.first) - 1):
+        compose(net, rows, group, 0, meant, tree)
+        fates = room.fates[group]
+        judge(net, to, tree.state, fates)
+        tested += _tested(asked, first[group], first[group + 1], to, tree.state, fates)
+        if prints:
+            take_prints(net, to, tree.state, fates)
+    return tested
+
+
+@njit(cache=True, nogil=True)
+def _follow_tree(
+    net: Any, to: int, settled: int, size: int, state: Any, old: Any, now: Any
+) -> None:
+    """Fates in the regrown region, from the border inwards; the row is the computed one."""
+    for i in range(size):
+        now[state[i].region].fate = BLACK_HOLE
+    for i in range(settled):
+        u = state[i].settled
+        v = state[u].hop
+        above = now[v] if state[v].inside else old[v]
+        now[u].fate = above.fate
+        now[u].hops = above.hops + 1
+        now[u].within = above.within and net.nodes[u].domain == net.nodes[to].domain
+        now[u].print = mixed(above.print, net.nodes[u].name)
+
+
+@njit(cache=True, nogil=True)
+def _judge_again(
+    net: Any, to: int, rows: Any, group: int, k: int, meant: Any, size: int, prints: bool, room: Any
+) -> int:
+    """Fates of a group in scenario k where they are judged as a whole row, if anything changed."""
+    given = len(rows.given) > 0
+    if group == 0 and not given:
+        return REGION if size else UNTOUCHED
+    if not size and not given and not _changed(rows, group, k, meant, room.tree):
+        return UNTOUCHED
+    compose(net, rows, group, k, meant, room.tree)
+    judge(net, to, room.tree.state, room.now)
+    if prints:
+        take_prints(net, to, room.tree.state, room.now)
+    return WHOLE
+
+
+@njit(cache=True, nogil=True)
+def _note(log: Any, k: int, i: int, verdict: int, mark: int, everything: bool) -> None:
+    if not everything and (verdict == DELIVERED or (verdict == CUT and k > 0)):
+        return
+    at = log.length[0]
+    log.length[0] += 1
+    if at < len(log.notes):
+        note = log.notes[at]
+        note.scenario, note.asked, note.verdict = k, i, verdict
+        note.print = mark if verdict == DELIVERED else 0
+
+
+@njit(cache=True, nogil=True)
+def _place(values: Any, low: int, high: int, wanted: int) -> int:
+    """Where the sources of asked messages, ascending, reach the wanted one."""
+    while low < high:
+        middle = (low + high) >> 1
+        if values[middle].source < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@njit(cache=True, nogil=True)
+def _leave(dead: bool, brokers: Any, asked: Any, first: Any, before: Any, counts: Any) -> None:
+    """Do not count what dead brokers' clients send or get: they are gone, or have moved."""
+    if dead:
+        for i in range(len(before)):
+            counts[before[i]] -= asked[i].weight
+        return
+    for group in range(len(first) - 1):
+        low, high = first[group], first[group + 1]
+        for b in brokers:
+            start = _place(asked, low, high, b)
+            for i in range(start, _place(asked, start, high, b + 1)):
+                counts[before[i]] -= asked[i].weight
+
+
+@njit(cache=True, nogil=True)
+def _starts(asked: Any, groups: int, first: Any) -> int:
+    """Where each group starts among the messages asked in every scenario; returns their number."""
+    stop = 0
+    while stop < len(asked) and asked[stop].scenario < 0:
+        stop += 1
+    at = 0
+    for group in range(groups + 1):
+        while at < stop and asked[at].group < group:
+            at += 1
+        first[group] = at
+    return stop
+
+
+@njit(cache=True, nogil=True)
+def examine(
+    net: Any,
+    to: int,
+    rows: Any,
+    failures: Any,
+    asked: Any,
+    most_hops: int,
+    prints: bool,
+    room: Any,
+    counts: Any,
+    log: Any,
+) -> int:
+    """Count fates by scenario, and log what goes wrong; returns the number of paths to be tested.
+
+    `counts[k]` gets the difference from scenario 0 for k > 0. With `prints` every message that a
+    scenario touches is logged, with the print of its path. Asked messages with a scenario come
+    last, by scenario: they are those of clients that moved.
+    """
+    tree, state, now, groups = room.tree, room.tree.state, room.now, len(rows.first) - 1
+    meant = failures.meant
+    first = np.empty(groups + 1, np.int64)
+    stop = _starts(asked, groups, first)
+    tested = _judge_first(net, to, rows, meant, asked, first, prints, room)
+    before = np.empty(stop, np.int8)
+    for i in range(stop):
+        fates = room.fates[asked[i].group]
+        before[i] = _verdict(asked[i], to, most_hops, state, fates)
+        counts[0, before[i]] += asked[i].weight
+        _note(log, 0, i, before[i], fates[asked[i].source].print, prints)
+    source_at = np.empty(len(state) + 1, np.int64)
+    for u in range(len(source_at)):
+        source_at[u] = _place(asked, source_at[u - 1] if u else 0, first[1], u)
+    moved = stop
+    for k in range(1, len(failures.first_link) - 1):
+        links = failures.link[failures.first_link[k] : failures.first_link[k + 1]]
+        brokers = failures.broker[failures.first_broker[k] : failures.first_broker[k + 1]]
+        size, settled = fail(net, to, tree, failures.ends, links, brokers)
+        if len(brokers):
+            _leave(state[to].dead, brokers, asked, first, before, counts[k])
+        last = moved
+        while last < len(asked) and asked[last].scenario == k:
+            last += 1
+        for group in range(0 if state[to].dead else groups):
+            touch = _judge_again(net, to, rows, group, k, meant, size, prints, room)
+            if touch == REGION:
+                _follow_tree(net, to, settled, size, state, room.fates[0], now)
+            for step in range(size if touch == REGION else 1 if touch == WHOLE else 0):
+                low, high = first[group], first[group + 1]
+                if touch == REGION:
+                    low, high = source_at[state[step].region], source_at[state[step].region + 1]
+                for i in range(low, high):
+                    if not state[asked[i].source].dead:
+                        verdict = _verdict(asked[i], to, most_hops, state, now)
+                        counts[k, before[i]] -= asked[i].weight
+                        counts[k, verdict] += asked[i].weight
+                        _note(log, k, i, verdict, now[asked[i].source].print, prints)
+            for i in range(moved, last):
+                u = asked[i].source
+                if asked[i].group == group:
+                    new = touch == WHOLE or (touch == REGION and state[u].inside)
+                    fates = now if new else room.fates[group]
+                    verdict = _verdict(asked[i], to, most_hops, state, fates)
+                    counts[k, verdict] += asked[i].weight
+                    _note(log, k, i, verdict, fates[u].print, prints)
+        moved = last
+        restore(tree, size, links, brokers)
+    return tested

@@ -1,0 +1,199 @@
+"""The result of a verification, and the function that makes one."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from ropewalk.errors import UsageError
+from ropewalk.federation.facts import Federation
+from ropewalk.findings import Finding
+from ropewalk.routing.scenarios import scenarios_of
+from ropewalk.routing.table import Table
+from ropewalk.routing.trees import Longs
+from ropewalk.verify.bridges import Flooding, apart, flooding_of
+from ropewalk.verify.check import Check, Sight, prepare
+from ropewalk.verify.demand import Demand, demand_of, every_pair
+from ropewalk.verify.faults import Fault, bad_records, faults_of, finding_of
+from ropewalk.verify.promises import kept_promises
+from ropewalk.verify.reconfiguration import reconfiguration
+from ropewalk.verify.verdicts import Verdict
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Pairs = Literal["topics", "all"]
+Outcome = Literal["ok", "findings", "undecided"]
+
+
+@dataclass(frozen=True, eq=False)
+class Verification:
+    """What a federation's configuration does, in every scenario that was asked for."""
+
+    check: Check
+    sight: Sight
+    flooding: Flooding
+    decided: bool
+    """False if time ran out: what was found is true, what was not found is not known."""
+
+    @cached_property
+    def fates(self) -> Longs:
+        """How many pairs have each fate (columns, see Verdict) in each scenario (rows)."""
+        fates = self.sight.counts.copy()
+        fates[1:] += fates[0]
+        fates[:, Verdict.CUT] += self.check.moves.stranded
+        return np.asarray(fates + self.flooding.fates)
+
+    @cached_property
+    def faults(self) -> list[Fault]:
+        """Bad paths, each once."""
+        return self._told[0]
+
+    @cached_property
+    def _told(self) -> tuple[list[Fault], bool]:
+        return faults_of(self.check, bad_records(self.sight.seen))
+
+    @cached_property
+    def findings(self) -> tuple[Finding, ...]:
+        """Everything that is wrong, the worst first."""
+        found = [finding_of(self.check, fault) for fault in self.faults]
+        found += self.flooding.findings
+        found += kept_promises(self.check, self.fates)
+        found += reconfiguration(self.check.federation)
+        return tuple(found)
+
+    @property
+    def outcome(self) -> Outcome:
+        """Findings, or undecided, or ok: warnings alone are ok."""
+        if any(one.severity == "error" for one in self.findings):
+            return "findings"
+        return "ok" if self.decided else "undecided"
+
+    @property
+    def ok(self) -> bool:
+        """Whether all was decided and nothing is wrong."""
+        return self.outcome == "ok"
+
+    @property
+    def witness(self) -> object:
+        """The witness of the first finding, or None."""
+        return self.findings[0].witness if self.findings else None
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """Sizes, and fates summed over all scenarios."""
+        federation, total = self.check.federation, self.fates.sum(axis=0)
+        return {
+            "federation": federation.name,
+            "brokers": len(federation.brokers),
+            "links": len(federation.links),
+            "bridges": len(federation.bridges),
+            "topics": len(federation.topics),
+            "pairs": self.check.demand.pairs + self.flooding.pairs,
+            "scenarios": len(self.check.scenarios),
+            "delivered": int(total[Verdict.DELIVERED]),
+            "loops": int(total[Verdict.LOOP] + total[Verdict.UTURN]),
+            "uturns": int(total[Verdict.UTURN]),
+            "black_holes": int(total[Verdict.BLACK_HOLE]),
+            "too_long": int(total[Verdict.TOO_LONG]),
+            "leaks": int(total[Verdict.LEAK]),
+            "unavoidable": int(total[Verdict.CUT]),
+            "stranded": int(self.check.moves.stranded.sum()),
+            "cuts": self.cuts(10),
+            "paths_tested": self.sight.tested,
+            "paths_total": self.check.demand.pairs,
+            "all_told": self._told[1] and all(seen.complete for seen in self.sight.seen),
+            "decided": self.decided,
+        }
+
+    def cuts(self, most: int | None = None) -> list[Mapping[str, Any]]:
+        """Failures that no routing could survive, the worst first, with the pairs they cost."""
+        lost = self.fates[:, Verdict.CUT]
+        worst = np.argsort(-lost, kind="stable")[: int((lost > 0).sum())]
+        stranded = self.check.moves.stranded
+        return [
+            {
+                "failure": self.check.scenarios.name(k),
+                "pairs": int(lost[k]),
+                "stranded": int(stranded[k]),
+            }
+            for k in worst[:most].tolist()
+        ]
+
+    def frame(self) -> "pd.DataFrame":
+        """A row per scenario: the failure, and how many pairs have each fate."""
+        import pandas as pd
+
+        columns = {one.name.lower(): self.fates[:, one] for one in Verdict}
+        names = [self.check.scenarios.name(k) for k in range(len(self.check.scenarios))]
+        return pd.DataFrame({"failure": names, **columns})
+
+    def after(self, federation: Federation) -> "Verification":
+        """The verification of an edited federation, looking only at what the edit touches.
+
+        Where only `routes` differ these are the destinations that the edited routes speak of.
+        """
+        from ropewalk.verify.again import again
+
+        return again(self, federation)
+
+
+def verify(
+    federation: Federation,
+    *,
+    failures: Iterable[str] | None = None,
+    pairs: Pairs | None = None,
+    table: Table | None = None,
+    most_hops: int | None = None,
+    late: Callable[[], bool] = lambda: False,
+) -> Verification:
+    """Whether every topic reaches its subscribers, under failures too.
+
+    `failures` as in `scenarios_of`; by default what the federation's requirements ask for, and
+    without any every single link and every single broker. `pairs` is "topics" or "all" pairs of
+    brokers (the default where there are no topics). `late` is asked now and then; when it says so
+    the rest is left undecided.
+
+    >>> from ropewalk import generate
+    >>> verify(generate("six-broker"), failures=["brokers=1"]).ok
+    True
+    """
+    scenarios = scenarios_of(federation, default_failures(federation, failures))
+    demand = _demand(federation, pairs)
+    demand, bridged = apart(federation, demand)
+    check = prepare(
+        federation,
+        scenarios,
+        demand,
+        table=table,
+        most_hops=most_hops,
+        moving=bool(len(demand.topic) or not demand.pairs),
+    )
+    return examined(check, bridged, late)
+
+
+def examined(check: Check, bridged: Demand, late: Callable[[], bool]) -> Verification:
+    """Look at every destination of a check."""
+    destinations = check.destinations()
+    sight = check.look_at(destinations, late=late)
+    flooding = flooding_of(check.federation, check.scenarios, bridged)
+    decided = sight.destinations == len(destinations)
+    return Verification(check, sight, flooding, decided)
+
+
+def default_failures(federation: Federation, failures: Iterable[str] | None) -> Sequence[str]:
+    """What was asked for, else what is required, else every single link and broker."""
+    if failures is not None:
+        return list(failures)
+    survive = federation.requirements.survive
+    asked = {"links": survive.links, "brokers": survive.brokers}
+    return [f"{kind}={count}" for kind, count in asked.items() if count] or ["links=1", "brokers=1"]
+
+
+def _demand(federation: Federation, pairs: Pairs | None) -> Demand:
+    if pairs not in (None, "topics", "all"):
+        raise UsageError(f"pairs={pairs!r}: write topics or all")
+    everything = pairs == "all" or (pairs is None and not federation.topics)
+    return every_pair(federation) if everything else demand_of(federation)
