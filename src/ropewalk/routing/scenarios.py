@@ -100,7 +100,8 @@ def scenarios_of(federation: Federation, failures: Iterable[str] = ()) -> Scenar
         elif text == "sites":
             named |= _each(federation, (f"site:{name}" for name in federation.sites))
         else:
-            named[resolve(federation, text)] = str(Failure.parse(text))
+            down = resolve(federation, text)
+            named[down] = str(Failure.parse(text))
     return _assembled(federation, named, most)
 
 

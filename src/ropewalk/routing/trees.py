@@ -66,7 +66,7 @@ STATE = np.dtype(
 """What is known of a broker while one destination is looked at.
 
 `slot`, `order`, `region`, `settled` and `path` are lists of brokers: they do not belong to the
-broker in whose record they stand. `row`, `path` and `covered` are scratch for who needs it.
+broker in whose record they stand. `row`, `path` and `covered` are for who needs them.
 """
 
 

@@ -103,7 +103,16 @@ class Check:
         if self.table is not None and self.table.special is not None:
             more = [s.holding(resolve(self.federation, one)) for one in self.table.special.failures]
             meant = np.concatenate((meant, more))
-        return Failures(self.graph.ends, s.first_link, s.link, s.first_broker, s.broker, meant)
+        return Failures(
+            self.graph.ends,
+            s.first_link,
+            s.link,
+            s.first_broker,
+            s.broker,
+            meant,
+            *_turned(s.first_link, s.link, self.graph.links),
+            *_turned(s.first_broker, s.broker, self.graph.brokers),
+        )
 
     def destinations(self) -> list[int]:
         """Brokers that anything is sent to, in any scenario."""
@@ -258,6 +267,12 @@ def prepare(
     """A check of a federation, ready to look at destinations."""
     entries = entries_of(federation)
     return Check(federation, scenarios, demand, entries, table, most_hops, moving)
+
+
+def _turned(first: Ints, part: Ints, parts: int) -> tuple[Ints, Ints]:
+    """The scenarios of each part, from the parts of each scenario."""
+    scenario = np.repeat(np.arange(len(first) - 1, dtype=np.int32), np.diff(first))
+    return offsets(np.bincount(part, minlength=parts)), scenario[np.argsort(part, kind="stable")]
 
 
 def _log(length: int) -> Log:

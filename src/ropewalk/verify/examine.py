@@ -29,7 +29,10 @@ NOTE = np.dtype(
 
 
 class Failures(NamedTuple):
-    """Scenarios as the kernel takes them; `meant[w, k]`: entries of `when` w hold in scenario k."""
+    """Scenarios as the kernel takes them, and the other way round: those that a part is down in.
+
+    `meant[w, k]`: entries of `when` w hold in scenario k.
+    """
 
     ends: Ints
     first_link: Ints
@@ -37,6 +40,10 @@ class Failures(NamedTuple):
     first_broker: Ints
     broker: Ints
     meant: Bools
+    first_of_link: Ints
+    of_link: Ints
+    first_of_broker: Ints
+    of_broker: Ints
 
 
 class Rows(NamedTuple):
@@ -264,6 +271,40 @@ def _starts(asked: Any, groups: int, first: Any) -> int:
 
 
 @njit(cache=True, nogil=True)
+def _mark(marked: Any, first: Any, scenario: Any, part: int) -> None:
+    for i in range(first[part], first[part + 1]):
+        marked[scenario[i]] = True
+
+
+@njit(cache=True, nogil=True)
+def _that_matter(net: Any, to: int, failures: Any, asked: Any, stop: int, state: Any) -> Any:
+    """Scenarios with a part on the computed path of anything asked, or with clients that moved.
+
+    Each broker is passed once, so this costs what the paths have in brokers, not the scenarios.
+    """
+    marked = np.zeros(len(failures.first_link) - 1, np.bool_)
+    for u in range(len(state)):
+        state[u].covered = False
+    _mark(marked, failures.first_of_broker, failures.of_broker, to)
+    for i in range(stop):
+        u = asked[i].source
+        while u != to and not state[u].covered:
+            state[u].covered = True
+            _mark(marked, failures.first_of_broker, failures.of_broker, u)
+            v = state[u].hop
+            if v < 0:
+                break
+            for arc in range(net.nodes[u].first, net.nodes[u + 1].first):
+                if net.arcs[arc].to == v:
+                    _mark(marked, failures.first_of_link, failures.of_link, net.arcs[arc].link)
+            u = v
+    for i in range(stop, len(asked)):
+        marked[asked[i].scenario] = True
+    marked[0] = False
+    return np.flatnonzero(marked)
+
+
+@njit(cache=True, nogil=True)
 def examine(
     net: Any,
     to: int,
@@ -297,7 +338,12 @@ def examine(
     for u in range(len(source_at)):
         source_at[u] = _place(asked, source_at[u - 1] if u else 0, first[1], u)
     moved = stop
-    for k in range(1, len(failures.first_link) - 1):
+    # Without entries of any kind a scenario matters only if it cuts a path that is asked after.
+    if groups == 1 and len(rows.given) == 0:
+        todo = _that_matter(net, to, failures, asked, stop, state)
+    else:
+        todo = np.arange(1, len(failures.first_link) - 1)
+    for k in todo:
         links = failures.link[failures.first_link[k] : failures.first_link[k + 1]]
         brokers = failures.broker[failures.first_broker[k] : failures.first_broker[k + 1]]
         size, settled = fail(net, to, tree, failures.ends, links, brokers)
