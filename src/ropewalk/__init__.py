@@ -1,6 +1,7 @@
 """Ropewalk keeps federated message brokers delivering.
 
-`load` reads a federation; what it returns goes into the functions of the other packages.
+`load` reads a federation; what it returns goes into the functions of the other packages, such as
+`ropewalk.verify.verify`.
 Names are imported when they are first used, so that `import ropewalk` costs next to nothing.
 """
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from ropewalk.federation.generators import generate
     from ropewalk.findings import Finding
     from ropewalk.routing import read_table, shortest_paths
-    from ropewalk.verify import Verdict, Verification, verify
+    from ropewalk.verify import Verdict, Verification
     from ropewalk.verify.difference import difference
     from ropewalk.verify.locate import locate
     from ropewalk.verify.repair import repair
@@ -38,7 +39,6 @@ __all__ = [
     "repair",
     "save",
     "shortest_paths",
-    "verify",
 ]
 
 _HOMES = {
@@ -59,7 +59,6 @@ _HOMES = {
     "repair": "ropewalk.verify.repair",
     "save": "ropewalk.federation",
     "shortest_paths": "ropewalk.routing",
-    "verify": "ropewalk.verify",
 }
 
 

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from ropewalk.federation.arrays import Ints
+from ropewalk.federation.arrays import Graph, Ints
 from ropewalk.federation.facts import Federation, Route
 from ropewalk.federation.names import BrokerPatterns
 from ropewalk.routing.scenarios import Down, Scenarios, resolve
@@ -48,7 +48,7 @@ class Entries:
     _next: Sequence[int]
     _planes: Sequence[frozenset[int]]
     _when: Sequence[int]
-    _link: dict[tuple[int, int], int] = field(repr=False)
+    _graph: Graph = field(repr=False)
     downs: Sequence[tuple[Down, ...]] = ()
     """The failures that routes are meant for; `when` counts in this list."""
 
@@ -58,8 +58,11 @@ class Entries:
         return int(self.plane.max()) + 1
 
     def link_between(self, a: int, b: int) -> int:
-        """The number of the link between two neighbours; 0, which nobody asks after, for none."""
-        return self._link.get((int(a), int(b)), 0)
+        """The number of the link between two brokers; 0, which nobody asks after, for none."""
+        near = self._graph.neighbours(a)
+        place = int(np.searchsorted(near, b))
+        found = place < len(near) and near[place] == b
+        return int(self._graph.link[self._graph.first[a] + place]) if found else 0
 
     def groups(self, to: int) -> list[Group]:
         """The entries to a destination, a group for planes that have the same ones."""
@@ -79,7 +82,7 @@ class Entries:
 
     def _group(self, to: int, routes: tuple[int, ...], planes: list[int]) -> Group:
         rows = [
-            (at, hop, self._link[at, hop], self._when[r], r)
+            (at, hop, self.link_between(at, hop), self._when[r], r)
             for r in reversed(routes)
             for hop in (self._next[r] if self._next[r] >= 0 else to,)
             for at in self._at[r].tolist()
@@ -103,7 +106,6 @@ def entries_of(federation: Federation, routes: Sequence[Route] | None = None) ->
             by_destination[to].append(r)
     colours = list(dict.fromkeys(route.colours for route in routes if route.colours))
     known: dict[str, Down] = {text: resolve(federation, text) for one in colours for text in one}
-    ends = federation.graph.ends.tolist()
     return Entries(
         plane=plane,
         by_destination=by_destination,
@@ -111,7 +113,7 @@ def entries_of(federation: Federation, routes: Sequence[Route] | None = None) ->
         _next=[int(matched[route.next][0]) if route.next != "*" else -1 for route in routes],
         _planes=[planes[route.from_] for route in routes],
         _when=[colours.index(route.colours) if route.colours else ALWAYS for route in routes],
-        _link={pair: e for e, (a, b) in enumerate(ends) for pair in ((a, b), (b, a))},
+        _graph=federation.graph,
         downs=[tuple(known[text] for text in one) for one in colours],
     )
 

@@ -60,7 +60,8 @@ def _as_text(table: pa.Table) -> pa.Table:
 def _unfolded(columns: pa.Table, path: Path) -> tuple[dict[str, Any], Ints]:
     """The square form as a list."""
     names = columns.column_names
-    if names[0] != "at" or columns.num_rows != len(names) - 1:
+    list_like = {"to", "next"} & set(names)
+    if names[0] != "at" or columns.num_rows != len(names) - 1 or list_like:
         what = f"it has {columns.num_rows} rows and the columns {', '.join(names[:6])}"
         advice = "write at,to,next, or a square: at, then a column per broker, and a row for each"
         raise InputError([_fault("T001", f"{what}: {advice}", path, 1)])
@@ -167,7 +168,7 @@ def _fault(code: str, message: str, path: Path, line: int = 0) -> Finding:
     return Finding(code, message, Where(str(path), line))
 
 
-def entries_of(table: Table) -> Iterator[tuple[str, str, str]]:
+def listed(table: Table) -> Iterator[tuple[str, str, str]]:
     """A table as (at, to, next), for files; nothing for pairs without a next hop."""
     for to, row in enumerate(table.next):
         for at in np.flatnonzero(row >= 0):

@@ -5,7 +5,6 @@ the same whoever computes it, and a failed link changes only what lies below it 
 Brokers that carry no transit (edges of a domain) start and end paths but are never on the way.
 """
 
-from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -13,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from ropewalk.errors import UsageError
 from ropewalk.federation.arrays import Graph
 
 FAR = np.int64(2**60)
@@ -70,17 +70,10 @@ broker in whose record they stand. `row`, `path` and `covered` are for who needs
 """
 
 
-@dataclass(frozen=True, slots=True)
-class TooLargeError(ValueError):
-    """More brokers than the kernels can number."""
-
-    brokers: int
-
-
 def net_of(graph: Graph) -> Net:
     """The arrays of a graph in the form that the kernels take."""
     if graph.brokers > MOST_BROKERS:
-        raise TooLargeError(graph.brokers)
+        raise UsageError(f"{graph.brokers:,} brokers are too many (at most {MOST_BROKERS:,})")
     nodes = np.zeros(graph.brokers + 1, NODE)
     nodes["first"] = graph.first
     nodes["domain"][:-1], nodes["transit"][:-1] = graph.domain, graph.transit

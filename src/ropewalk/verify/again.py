@@ -38,7 +38,7 @@ def again(old: Verification, federation: Federation) -> Verification:
     entries = entries_of(federation)
     touched = _touched(check, entries, federation)
     new = replace(check, federation=federation, entries=entries)
-    for shared in ("net", "moves", "first_move"):
+    for shared in ("net", "moves", "first_move", "destinations"):
         vars(new)[shared] = getattr(check, shared)
     before, after = check.look_at(touched), new.look_at(touched)
     gone = set(touched)
@@ -57,7 +57,7 @@ def _same(one: object, other: object) -> bool:
 
 def _touched(check: Check, entries: Entries, federation: Federation) -> list[int]:
     """Destinations with another list of routes, or all if sources are told apart otherwise."""
-    wanted = check.destinations()
+    wanted = check.destinations
     if not np.array_equal(entries.plane, check.entries.plane):
         return wanted
     old, new = check.federation.routes, federation.routes

@@ -114,6 +114,7 @@ class Check:
             *_turned(s.first_broker, s.broker, self.graph.brokers),
         )
 
+    @cached_property
     def destinations(self) -> list[int]:
         """Brokers that anything is sent to, in any scenario."""
         return list(np.unique(np.concatenate((self.demand.to, self.moves.to))).tolist())

@@ -239,7 +239,7 @@ def _cases(side: Verification, common: Sequence[Pair], names: Sequence[str]) -> 
     place = {name: k for k, name in enumerate(names)}
     scenario_number = np.array([place[name] for name in _scenarios(side)], np.int64)
     counts = np.zeros_like(side.sight.counts)
-    seen = [check.look(to, counts, everything=True) for to in check.destinations()]
+    seen = [check.look(to, counts, everything=True) for to in check.destinations]
     lost_scenario, lost_pair = check.moves.lost
     gone = np.full(len(lost_pair), GONE, np.int32)
     bridged = _bridged(side, common)

@@ -12,7 +12,16 @@ from numba import njit
 from ropewalk.federation.arrays import Bools, Ints
 from ropewalk.routing.delta import Tree, fail, restore, tree_room
 from ropewalk.routing.trees import FAR, NOWHERE, Longs, Records, grow, lay_out
-from ropewalk.verify.judge import BLACK_HOLE, DELIVERED, FATE, judge, mixed, take_prints
+from ropewalk.verify.judge import (
+    BLACK_HOLE,
+    DELIVERED,
+    FATE,
+    LOOP,
+    UTURN,
+    judge,
+    mixed,
+    take_prints,
+)
 from ropewalk.verify.verdicts import Verdict
 
 TOO_LONG, LEAK, CUT = int(Verdict.TOO_LONG), int(Verdict.LEAK), int(Verdict.CUT)
@@ -131,10 +140,13 @@ def _verdict(asked: Any, to: int, most_hops: int, state: Any, fates: Any) -> Any
     u = asked.source
     if u == to:
         return DELIVERED
+    fate = fates[u].fate
+    if fate == LOOP or fate == UTURN:
+        return fate  # also where nothing could be delivered: it need not go round for ever
     if state[u].distance >= FAR:
         return CUT
-    if fates[u].fate != DELIVERED:
-        return fates[u].fate
+    if fate != DELIVERED:
+        return fate
     if fates[u].hops > most_hops:
         return TOO_LONG
     return LEAK if asked.local and not fates[u].within else DELIVERED

@@ -111,6 +111,8 @@ class Verification:
     def cuts(self, most: int | None = None) -> list[Mapping[str, Any]]:
         """Failures that no routing could survive, the worst first, with the pairs they cost."""
         lost = self.fates[:, Verdict.CUT]
+        if not self.check.moving:  # pairs of brokers without clients: a dead one sends nothing
+            lost = lost - self.check.moves.stranded
         worst = np.argsort(-lost, kind="stable")[: int((lost > 0).sum())]
         stranded = self.check.moves.stranded
         return [
@@ -176,7 +178,7 @@ def verify(
 
 def examined(check: Check, bridged: Demand, late: Callable[[], bool]) -> Verification:
     """Look at every destination of a check."""
-    destinations = check.destinations()
+    destinations = check.destinations
     sight = check.look_at(destinations, late=late)
     flooding = flooding_of(check.federation, check.scenarios, bridged)
     decided = sight.destinations == len(destinations)

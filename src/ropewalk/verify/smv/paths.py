@@ -47,10 +47,6 @@ def _moves(check: Check) -> Iterator[str]:
     yield "    case"
     yield "      loc = dest : loc;"
     yield "      loc = 0 : 0;"
-    transit = check.graph.transit
-    yield from (
-        f"      loc = {u + 1} & src != {u + 1} : 0;" for u in np.flatnonzero(~transit).tolist()
-    )
     for to in range(check.graph.brokers):
         yield from _row_cases(check, to)
     yield "      TRUE : 0;"
@@ -60,18 +56,25 @@ def _moves(check: Check) -> Iterator[str]:
 def _row_cases(check: Check, to: int) -> Iterator[str]:
     """Cases of one destination: what colours change, then what sources change, then the rest."""
     members = _members(check, to)
-    rows = [row_of(check, to, 0, group)[0] for group in range(len(members))]
+    rows = [_row(check, to, 0, group) for group in range(len(members))]
     for k in range(1, len(check.scenarios)):
         colour = f"colour = {k + 1} & "
         if to in check.scenarios.down(k).brokers:
             yield f"      {colour}dest = {to + 1} : 0;"
             continue
         for group in range(len(members) - 1, -1, -1):
-            row = row_of(check, to, k, group)[0]
+            row = _row(check, to, k, group)
             yield from _cases(row, row != rows[group], to, colour + members[group])
     for group in range(len(members) - 1, 0, -1):
         yield from _cases(rows[group], rows[group] != rows[0], to, members[group])
     yield from _cases(rows[0], rows[0] >= 0, to, "")
+
+
+def _row(check: Check, to: int, k: int, group: int) -> Ints:
+    """Next hops; an edge drops what is sent through it, so it is as good as nowhere."""
+    row = row_of(check, to, k, group)[0]
+    through_edge = (row >= 0) & (row != to) & ~check.graph.transit[row]
+    return np.where(through_edge, -1, row)
 
 
 def _cases(row: Ints, written: Bools, to: int, when: str) -> Iterator[str]:
@@ -109,7 +112,7 @@ def _coloured_specs(check: Check) -> Iterator[str]:
     cut: dict[tuple[int, int], set[int]] = {}
     moved: set[tuple[int, int, int]] = set()
     counts = np.zeros((len(check.scenarios), len(Verdict)), np.int64)
-    for to in check.destinations():
+    for to in check.destinations:
         seen = check.look(to, counts, everything=True)
         rows = (seen.scenario, seen.source, seen.pair, seen.verdict)
         for k, source, pair, verdict in zip(*(one.tolist() for one in rows), strict=True):
@@ -122,6 +125,8 @@ def _coloured_specs(check: Check) -> Iterator[str]:
     dead = [set(check.scenarios.down(k).brokers) for k in range(len(check.scenarios))]
     pairs = zip(check.demand.source.tolist(), check.demand.to.tolist(), strict=True)
     for pair in dict.fromkeys(pairs):
+        if 0 in cut.get(pair, ()):
+            continue  # no path even with nothing failed
         gone = {k for k, brokers in enumerate(dead) if brokers.intersection(pair)}
         without = sorted(gone | cut.get(pair, set()))
         numbers = ", ".join(str(k + 1) for k in without)

@@ -1,0 +1,161 @@
+"""Differences in meaning, and the assertions for users' own tests."""
+
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ropewalk import difference
+from ropewalk.federation.facts import Federation, Link, Route
+from ropewalk.federation.generators import generate
+from ropewalk.federation.saving import save
+from ropewalk.testing import (
+    assert_delivers,
+    assert_no_loops,
+    assert_same_meaning,
+    assert_survives,
+)
+from ropewalk.verify import Verdict, verify
+from tests.conftest import Run
+from tests.laws.oracle import random_federation, random_route
+
+
+@pytest.fixture
+def six() -> Federation:
+    return generate("six-broker")
+
+
+def misrouted(federation: Federation) -> Federation:
+    return replace(federation, routes=(Route(at="b4", to="b5", next="b6"), *federation.routes))
+
+
+def test_the_same_meaning_written_otherwise_is_no_difference(six: Federation) -> None:
+    """Without its hand-made table the six-broker model routes as the computed one does."""
+    assert difference(six, replace(six, routes=())).empty
+    turned = replace(six, topics=dict(reversed(six.topics.items())), links=six.links[::-1])
+    assert difference(six, turned).empty
+
+
+def test_losses_are_told_with_failures_and_both_paths(six: Federation) -> None:
+    found = difference(six, misrouted(six), failures=["links=1"])
+    (lost,) = found.changes
+    assert (lost.kind, lost.source, lost.to, lost.topics) == ("lost", "b1", "b5", ("A",))
+    assert lost.failures == ("none", "b2--b3")
+    assert lost.old_path == ("b1", "b2", "b4", "b5")
+    assert lost.new_path == ("b1", "b2", "b4", "b6", "b4")
+    back = difference(misrouted(six), six, failures=["links=1"])
+    assert [one.kind for one in back.changes] == ["gained"]
+
+
+def test_a_new_link_changes_paths_and_survives_more(six: Federation) -> None:
+    linked = replace(six, links=(*six.links, Link(between=("b1", "b5"))))
+    found = difference(six, linked)
+    assert {one.kind for one in found.changes} == {"gained", "changed"}
+    assert found.frame().columns.tolist() == ["change", "from", "to", "failure", "old_path"]
+    assert set(found.frame()["failure"]) & {"b2--b4"}
+
+
+def test_topics_that_come_and_go_are_told_apart(six: Federation) -> None:
+    fewer = replace(six, topics={k: v for k, v in six.topics.items() if k != "D"})
+    assert difference(six, fewer).only_old == (("D", "b6", "b3"),)
+    assert difference(fewer, six).only_new == (("D", "b6", "b3"),)
+
+
+@given(st.integers(0, 2**32))
+@settings(max_examples=40)
+def test_a_difference_is_what_two_verifications_differ_by(seed: int) -> None:
+    """Delivered pairs: those of the old, and what is gained, without what is lost."""
+    rng = Random(seed)
+    old = random_federation(rng)
+    route = random_route(rng, list(old.brokers), old.links)
+    new = replace(old, routes=(route, *old.routes))
+    found = difference(old, new, failures=["any=1"])
+    delivered = [
+        verify(one, failures=["any=1"], pairs="topics").fates[:, Verdict.DELIVERED] > -1
+        for one in (old, new)
+    ]
+    assert len(delivered[0]) == len(delivered[1])
+    before, after = (
+        {
+            (k, s, d)
+            for k, s, d in _delivered(verify(one, failures=["any=1"], pairs="topics"))
+        }
+        for one in (old, new)
+    )
+    told = {
+        kind: {
+            (failure, one.source, one.to)
+            for one in found.changes
+            if one.kind == kind
+            for failure in one.failures
+        }
+        for kind in ("lost", "gained")
+    }
+    assert told["lost"] == before - after
+    assert told["gained"] == after - before
+
+
+def _delivered(result: object) -> set[tuple[str, str, str]]:
+    """(failure, source, destination) of every pair of brokers that is delivered."""
+    from ropewalk.verify.difference import _cases, _scenarios, _triples
+
+    check = result.check  # type: ignore[attr-defined]
+    common = sorted({one[1:] for one in _triples(check.federation)})
+    names = _scenarios(result)  # type: ignore[arg-type]
+    cases = _cases(result, common, names)  # type: ignore[arg-type]
+    import numpy as np
+
+    keys = np.arange(len(names) * len(common), dtype=np.int64)
+    fates, _ = cases.at(keys)
+    return {
+        (names[key // len(common)], *common[key % len(common)][:2])
+        for key in keys[fates == Verdict.DELIVERED].tolist()
+    }
+
+
+def test_diff_exits_with_1_only_where_meaning_differs(
+    ropewalk: Run, six: Federation, tmp_path: Path
+) -> None:
+    save(six, tmp_path / "old.yaml")
+    save(replace(six, routes=()), tmp_path / "same.yaml")
+    save(misrouted(six), tmp_path / "new.yaml")
+    same = ropewalk("diff", tmp_path / "old.yaml", tmp_path / "same.yaml")
+    assert (same.code, "mean the same" in same.out) == (0, True)
+    ran = ropewalk("diff", tmp_path / "old.yaml", tmp_path / "new.yaml", "--json")
+    assert (ran.code, ran.document["summary"]["lost_pairs"]) == (1, 1)
+    assert ropewalk("diff", tmp_path / "old.yaml", tmp_path / "missing.yaml").code == 2
+
+
+def test_assertions_hold_where_they_should(six: Federation) -> None:
+    assert_delivers(six)
+    assert_delivers(six, topic="B", within_hops=2)
+    assert_delivers(generate("ring", brokers=5, topics=4), failures=["links=1"])
+    assert_no_loops(six)
+    assert_survives(six)
+    assert_same_meaning(six, replace(six, routes=()))
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (lambda f: assert_delivers(misrouted(f), topic="A"), "b1 > b2 > b4 > b6 > b4"),
+        (lambda f: assert_delivers(f, failures=["links=1"]), "no routing could help"),
+        (lambda f: assert_delivers(f, topic="Z"), "no topic 'Z'"),
+        (lambda f: assert_delivers(f, topic="A", within_hops=1), "more hops"),
+        (lambda f: assert_delivers(f, topic="A", publisher="b2"), "nothing to deliver"),
+        (lambda f: assert_no_loops(misrouted(f)), "b4 > b6 > b4"),
+        (lambda f: assert_survives(misrouted(f)), "V002"),
+        (lambda f: assert_same_meaning(f, misrouted(f)), "no longer delivered"),
+    ],
+)
+def test_assertions_fail_with_the_witness(six: Federation, call: object, told: str) -> None:
+    with pytest.raises(AssertionError, match=told.replace("(", r"\(")):
+        call(six)  # type: ignore[operator]
+
+
+def test_other_topics_do_not_fail_an_assertion_on_one(six: Federation) -> None:
+    assert_delivers(misrouted(six), topic="D")
+    assert_delivers(misrouted(six), topic="A", subscriber="b2")
