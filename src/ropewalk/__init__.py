@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ropewalk.routing import read_table, shortest_paths
     from ropewalk.verify import Verdict, Verification
     from ropewalk.verify.difference import difference
-    from ropewalk.verify.locate import locate
+    from ropewalk.verify.locate import Observation, locate
     from ropewalk.verify.repair import repair
 
 __version__ = "0.1.0"
@@ -26,6 +26,7 @@ __all__ = [
     "FederationError",
     "Finding",
     "InputError",
+    "Observation",
     "RopewalkError",
     "UsageError",
     "Verdict",
@@ -46,6 +47,7 @@ _HOMES = {
     "FederationError": "ropewalk.errors",
     "Finding": "ropewalk.findings",
     "InputError": "ropewalk.errors",
+    "Observation": "ropewalk.verify.locate",
     "RopewalkError": "ropewalk.errors",
     "UsageError": "ropewalk.errors",
     "Verdict": "ropewalk.verify",

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
+from typing import Any
 
 State = tuple[int, ...]
 Test = Callable[[dict[str, int]], bool]
@@ -46,7 +47,9 @@ def parse(text: str) -> Model:
     body = re.sub(r"--.*", "", text)
     for name, low, high in re.findall(r"(\w+) : (\d+)\.\.(\d+);", body):
         model.ranges[name] = range(int(low), int(high) + 1)
-    for kind, name, right in re.findall(r"(init|next)\((\w+)\) :=\s*(case.*?esac|[^;]*);", body, re.S):
+    for kind, name, right in re.findall(
+        r"(init|next)\((\w+)\) :=\s*(case.*?esac|[^;]*);", body, re.S
+    ):
         getattr(model, kind)[name] = _value(right)
     model.specs = re.findall(r"^(SPEC|LTLSPEC|INVARSPEC) (.*)$", body, re.M)
     return model
@@ -64,7 +67,7 @@ def _value(text: str) -> Callable[[dict[str, int]], int]:
     return value
 
 
-def _code(text: str) -> object:
+def _code(text: str) -> Any:
     return compile(_python(text), "smv", "eval")
 
 
@@ -90,17 +93,17 @@ def _holds(model: Model, kind: str, text: str) -> bool:
     given = _code(condition.removesuffix("-> ") or "TRUE")
     for state in model.initial:
         values = dict(zip(model.ranges, state, strict=True))
-        if eval(given, {}, values) and not _always_finally(model, state, test):  # type: ignore[arg-type]
+        if eval(given, {}, values) and not _always_finally(model, state, test):
             return False
     return True
 
 
-def _always_finally(model: Model, state: State, test: object) -> bool:
+def _always_finally(model: Model, state: State, test: Any) -> bool:
     """The one path from a state (nothing branches in the models of paths) meets the test."""
     seen = set()
     while state not in seen:
         seen.add(state)
-        if eval(test, {}, dict(zip(model.ranges, state, strict=True))):  # type: ignore[arg-type]
+        if eval(test, {}, dict(zip(model.ranges, state, strict=True))):
             return True
         (state,) = model.successors(state)
     return False
@@ -115,19 +118,19 @@ def _ltl(model: Model, text: str) -> bool:
     assert found, text
     before = _code(found["y"]) if found["y"] else None
     now, then = _code(found["now"]), _code(found["then"])
-    waiting = [(None, state) for state in model.initial]
+    waiting: list[tuple[State | None, State]] = [(None, state) for state in model.initial]
     seen = set(waiting)
     for past, state in waiting:
         values = dict(zip(model.ranges, state, strict=True))
         was = before is None or (
-            past is not None and eval(before, {}, dict(zip(model.ranges, past, strict=True)))  # type: ignore[arg-type]
+            past is not None and eval(before, {}, dict(zip(model.ranges, past, strict=True)))
         )
         for after in model.successors(state):
-            if was and eval(now, {}, values):  # type: ignore[arg-type]
-                if not eval(then, {}, dict(zip(model.ranges, after, strict=True))):  # type: ignore[arg-type]
-                    return False
-            step = (state, after)
+            later = dict(zip(model.ranges, after, strict=True))
+            if was and eval(now, {}, values) and not eval(then, {}, later):
+                return False
+            step: tuple[State | None, State] = (state, after)
             if step not in seen:
                 seen.add(step)
-                waiting.append(step)  # type: ignore[arg-type]
+                waiting.append(step)
     return True

@@ -23,9 +23,7 @@ def names(result: Verification, *brokers: int) -> list[str]:
 def misrouted() -> Federation:
     """5.2.5: broker 4 cannot see broker 5 and sends everything for it to broker 6."""
     federation = generate("six-broker")
-    return replace(
-        federation, routes=(Route(at="b4", to="b5", next="b6"), *federation.routes)
-    )
+    return replace(federation, routes=(Route(at="b4", to="b5", next="b6"), *federation.routes))
 
 
 def test_every_topic_of_the_six_brokers_is_delivered() -> None:

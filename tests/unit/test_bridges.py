@@ -113,7 +113,9 @@ def test_backup_addresses_are_used_when_the_first_is_down() -> None:
     assert ("V014", "error") in codes(one_way, "b")  # bridges could survive it, these do not
 
 
-def ways(federation: Federation, broker: str, name: str, came: int, hops: int, most: int) -> dict[tuple[str, str], int]:
+def ways(
+    federation: Federation, broker: str, name: str, came: int, hops: int, most: int
+) -> dict[tuple[str, str], int]:
     """Copies by following each one, up to a number of hops."""
     found = {(broker, name): 1}
     if hops == most:
@@ -128,7 +130,9 @@ def ways(federation: Federation, broker: str, name: str, came: int, hops: int, m
                 continue
             if not name.startswith(start) or (bridge.max_hops or 99) <= hops:
                 continue
-            for at, count in ways(federation, far, end + name[len(start) :], i, hops + 1, most).items():
+            for at, count in ways(
+                federation, far, end + name[len(start) :], i, hops + 1, most
+            ).items():
                 found[at] = found.get(at, 0) + count
     return found
 
@@ -183,3 +187,48 @@ def test_two_patterns_meet_if_and_only_if_a_name_matches_both(depth: int) -> Non
         if met is not None:
             assert {name for name in names if matches(met, name)} <= set(both)
             assert is_pattern(met) or met in both
+
+
+def test_a_loop_that_only_a_failure_makes_is_told() -> None:
+    federation = bridged(over("a", "b", addresses=("c",)), over("c", "a"), subscribers="a")
+    publishing = {"t": Topic(publishers=("c",), subscribers=("a",))}
+    result = verify(replace(federation, topics=publishing), failures=["b"])
+    assert [one.code for one in result.findings] == ["V012"]
+    assert "when b is down" in result.findings[0].message
+
+
+def test_a_bridge_that_falls_back_fetches_from_where_it_is_connected() -> None:
+    fallback = over("d", "b", "in", addresses=("a",))
+    federation = bridged(fallback, subscribers="d")
+    assert verify(federation, failures=["b"]).fates[1].tolist() == [1, 0, 0, 0, 0, 0, 0]
+
+
+def test_names_that_multiply_end_in_a_finding() -> None:
+    """Two bridges that each put another prefix before every name: 2^n names after n rounds."""
+    several = [over("a", "b", prefixes=Prefixes(remote=one)) for one in ("p/", "q/")]
+    result = verify(bridged(*several, over("b", "a")), failures=[])
+    assert {"V012"} <= {one.code for one in result.findings}
+
+
+def test_who_does_not_subscribe_gets_no_copies() -> None:
+    diamond = (over("a", "b"), over("a", "d"), over("b", "c"), over("d", "c"))
+    federation = bridged(*diamond, subscribers="b")
+    topics = {**federation.topics, "other": Topic(publishers=("c",), subscribers=("c",))}
+    assert codes(replace(federation, topics=topics)) == []
+
+
+def test_a_publisher_of_a_pattern_owes_what_both_patterns_have() -> None:
+    federation = loads(
+        "{federation: f, brokers: {a: , c: }, bridges: [{from: a, to: c, patterns: [t/a/+]}],"
+        " topics: {t/#: {publishers: [a]}, t/a/x: {subscribers: [c]}}}"
+    )
+    assert codes(federation) == []
+
+
+def test_clients_without_a_broker_are_stranded_not_cut() -> None:
+    federation = bridged(over("a", "c"))
+    required = loads(
+        "{federation: r, brokers: {a: }, requirements: {survive: {brokers: 1}}}"
+    ).requirements
+    result = verify(replace(federation, requirements=required))
+    assert {one.code for one in result.findings} == {"V008"}

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ropewalk import difference
+from ropewalk import UsageError, difference, loads
 from ropewalk.federation.facts import Federation, Link, Route
 from ropewalk.federation.generators import generate
 from ropewalk.federation.saving import save
@@ -79,10 +79,7 @@ def test_a_difference_is_what_two_verifications_differ_by(seed: int) -> None:
     ]
     assert len(delivered[0]) == len(delivered[1])
     before, after = (
-        {
-            (k, s, d)
-            for k, s, d in _delivered(verify(one, failures=["any=1"], pairs="topics"))
-        }
+        {(k, s, d) for k, s, d in _delivered(verify(one, failures=["any=1"], pairs="topics"))}
         for one in (old, new)
     )
     told = {
@@ -100,12 +97,12 @@ def test_a_difference_is_what_two_verifications_differ_by(seed: int) -> None:
 
 def _delivered(result: object) -> set[tuple[str, str, str]]:
     """(failure, source, destination) of every pair of brokers that is delivered."""
-    from ropewalk.verify.difference import _cases, _scenarios, _triples
+    from ropewalk.verify.cases import cases_of, scenario_names, triples_of
 
     check = result.check  # type: ignore[attr-defined]
-    common = sorted({one[1:] for one in _triples(check.federation)})
-    names = _scenarios(result)  # type: ignore[arg-type]
-    cases = _cases(result, common, names)  # type: ignore[arg-type]
+    common = sorted({one[1:] for one in triples_of(check.federation, "topics")})
+    names = scenario_names(result)  # type: ignore[arg-type]
+    cases = cases_of(result, common, names)  # type: ignore[arg-type]
     import numpy as np
 
     keys = np.arange(len(names) * len(common), dtype=np.int64)
@@ -144,7 +141,7 @@ def test_assertions_hold_where_they_should(six: Federation) -> None:
         (lambda f: assert_delivers(misrouted(f), topic="A"), "b1 > b2 > b4 > b6 > b4"),
         (lambda f: assert_delivers(f, failures=["links=1"]), "no routing could help"),
         (lambda f: assert_delivers(f, topic="Z"), "no topic 'Z'"),
-        (lambda f: assert_delivers(f, topic="A", within_hops=1), "more hops"),
+        (lambda f: assert_delivers(f, topic="A", within_hops=1), "takes 3 hops, and 1 are allowed"),
         (lambda f: assert_delivers(f, topic="A", publisher="b2"), "nothing to deliver"),
         (lambda f: assert_no_loops(misrouted(f)), "b4 > b6 > b4"),
         (lambda f: assert_survives(misrouted(f)), "V002"),
@@ -159,3 +156,69 @@ def test_assertions_fail_with_the_witness(six: Federation, call: object, told: s
 def test_other_topics_do_not_fail_an_assertion_on_one(six: Federation) -> None:
     assert_delivers(misrouted(six), topic="D")
     assert_delivers(misrouted(six), topic="A", subscriber="b2")
+
+
+def test_failures_that_neither_side_knows_are_refused(six: Federation) -> None:
+    with pytest.raises(UsageError, match="link=1"):
+        difference(six, six, failures="link=1")
+
+
+def test_a_requirement_is_no_difference(six: Federation) -> None:
+    survive = replace(six.requirements.survive, links=2)
+    stricter = replace(six, requirements=replace(six.requirements, survive=survive))
+    assert difference(six, stricter).empty
+
+
+def test_without_topics_all_pairs_are_compared(six: Federation) -> None:
+    bare = replace(six, topics={}, routes=())
+    looped = replace(bare, routes=(Route(at="b4", to="b5", next="b6"),))
+    assert not difference(bare, looped).empty
+
+
+def test_groups_with_other_members_are_matched_by_name() -> None:
+    def of(first: str, second: str) -> Federation:
+        return loads(
+            "{federation: g, brokers: {a: , b: , c: },"
+            f" links: [{{between: [a, b], risk_groups: [{first}]}},"
+            f" {{between: [b, c], risk_groups: [{second}]}}],"
+            " topics: {t: {publishers: [a], subscribers: [b]}}}"
+        )
+
+    found = difference(of("g1, g2", ""), of("g1, g2", "g1"), failures=["groups"])
+    assert found.empty  # a--b is down in both, whatever else is
+
+
+def test_a_bridged_pair_is_told_with_its_topic_and_way() -> None:
+    def of(direction: str) -> Federation:
+        return loads(
+            "{federation: b, brokers: {a: , c: },"
+            f" bridges: [{{from: a, to: c, direction: {direction}}}],"
+            " topics: {t: {publishers: [a], subscribers: [c]}}}"
+        )
+
+    (gained,) = difference(of("in"), of("out"), failures=["none"]).changes
+    assert (gained.kind, gained.topics, gained.new_path) == ("gained", ("t",), ("a", "c"))
+
+
+def test_an_edit_of_more_than_routes_is_verified_in_full(six: Federation) -> None:
+    result = verify(six, failures=["links=1"])
+    fewer = replace(six, links=six.links[:-1], routes=())
+    for edited in (fewer, replace(six, links=(*six.links, Link(between=("b1", "b5"))))):
+        full = verify(edited, failures=["links=1"])
+        assert result.after(edited).fates.tolist() == full.fates.tolist()
+    turned = replace(six, brokers=dict(reversed(six.brokers.items())))
+    assert result.after(turned).fates[0].tolist() == verify(turned).fates[0].tolist()
+
+
+def test_a_topic_is_asserted_with_the_patterns_that_meet_it() -> None:
+    federation = loads(
+        "{federation: p, brokers: {a: , b: , c: }, links: [{between: [a, b]}],"
+        " topics: {p/x: {publishers: [a]}, 'p/#': {publishers: [b], subscribers: [c]},"
+        " 'q': {publishers: [a], subscribers: [b]}}}"
+    )
+    with pytest.raises(AssertionError, match="p/x from a to c has no path"):
+        assert_delivers(federation, topic="p/x")
+    assert_delivers(federation, topic="q")
+    assert_delivers(federation, publisher="a", subscriber="b")
+    with pytest.raises(AssertionError, match="no broker 'z'"):
+        assert_delivers(federation, publisher="z")

@@ -76,7 +76,9 @@ def test_rows_for_a_failure_hold_in_it_alone(ring: Federation, tmp_path: Path) -
 
 
 def test_a_loop_in_a_given_table_is_told_at_the_table(ring: Federation, tmp_path: Path) -> None:
-    file = written(shortest_paths(ring), tmp_path / "t.csv", change={("b2", "b4"): "b3", ("b3", "b4"): "b2"})
+    file = written(
+        shortest_paths(ring), tmp_path / "t.csv", change={("b2", "b4"): "b3", ("b3", "b4"): "b2"}
+    )
     result = verify(ring, failures=[], pairs="all", table=read_table(file, ring))
     assert {one.code for one in result.findings} == {"V002"}
     assert {one.where.file for one in result.findings} == {str(file)}
@@ -84,7 +86,13 @@ def test_a_loop_in_a_given_table_is_told_at_the_table(ring: Federation, tmp_path
 
 FAULTS = {
     "at,to\nb1,b2\n": [("T001", 1)],
-    "": [("T001", 0)],
+    "": [("T001", 1)],
+    "at\n": [("T001", 1)],
+    "at,to,next,next\nb1,b2,b2,b2\n": [("T001", 1)],
+    "at,to,next,colour\nb1,b2,b2,x\n": [("T001", 1)],
+    "at,to,next\nb1,zz,b2\n": [("T002", 2)],
+    "at,to,next\n\n\nb1,b2,b9\n": [("T002", 4)],
+    "at,to,next\n01,b2,b2\n": [("T002", 2)],
     "at,b1,b2\nb1,,b2\n": [("T001", 1)],
     "at,to,next\nb1,b2,b9\nb8,b2,b1\n": [("T002", 2), ("T002", 3)],
     "at,to,next\nb1,b2,b3\n": [("T003", 2)],
@@ -113,3 +121,35 @@ def test_brokers_may_be_called_by_numbers_or_addresses(tmp_path: Path) -> None:
     file = tmp_path / "t.csv"
     file.write_text("at,to,next\n1,2,2\n2,x.y,1\n")
     assert read_table(file, federation).next.tolist() == [[0, 0], [1, 1]]
+
+
+def test_a_row_without_next_hop_drops_in_its_failure(tmp_path: Path) -> None:
+    """Also where what is down is the first link or the last broker."""
+    from ropewalk import loads
+
+    federation = loads(
+        "{federation: t, brokers: {a: , b: , c: },"
+        " links: [{between: [a, b]}, {between: [b, c]}, {between: [a, c]}]}"
+    )
+    file = tmp_path / "t.csv"
+    for rows in ("a,c,,a--b\n", "a,c,b,a--b\n"):
+        file.write_text(f"at,to,next,failure\na,c,c,\nb,c,c,\n{rows}")
+        result = verify(
+            federation, failures=["a--b"], pairs="all", table=read_table(file, federation)
+        )
+        dropped = result.cases()
+        mine = dropped[(dropped["from"] == "a") & (dropped["to"] == "c")]
+        assert mine["failure"].tolist() == ["a--b"]
+
+
+def test_files_that_are_no_tables_are_refused(ring: Federation, tmp_path: Path) -> None:
+    file = tmp_path / "t.parquet"
+    file.write_bytes(b"no parquet")
+    with pytest.raises(InputError):
+        read_table(file, ring)
+    pq.write_table(pa.table({"at": [["x"]], "to": [["y"]], "next": [["z"]]}), file)
+    with pytest.raises(InputError):
+        read_table(file, ring)
+    (tmp_path / "t.csv").write_bytes(b"at,to,next\n\xff\xfe,b,c\n")
+    with pytest.raises(InputError):
+        read_table(tmp_path / "t.csv", ring)

@@ -11,10 +11,21 @@ from ropewalk.federation.saving import save
 from ropewalk.findings import rules
 from tests.conftest import Run
 
-SUMMARY = (
-    "brokers links topics pairs scenarios delivered loops black_holes uturns unavoidable"
-    " paths_tested paths_total seconds"
-).split()
+SUMMARY = [
+    "brokers",
+    "links",
+    "topics",
+    "pairs",
+    "scenarios",
+    "delivered",
+    "loops",
+    "black_holes",
+    "uturns",
+    "unavoidable",
+    "paths_tested",
+    "paths_total",
+    "seconds",
+]
 
 SQUARE = """
 federation: square
@@ -138,10 +149,12 @@ def test_a_route_with_wildcards_gets_an_entry_before_it(ropewalk: Run, tmp_path:
     more = "routes:\n  # towards c\n  - {at: b, to: '*', next: a}\n"
     file, out = square(tmp_path, more), tmp_path / "out.yaml"
     ran = ropewalk("verify", file, "--failures", "none", "--fix", "-o", out)
-    assert "Repair: add {at: b, to: c, next: c} before route 1" in ran.out
+    assert "Repair: add {at: b, to: c, next: c} before the route at" in ran.out
     lines = out.read_text().splitlines()
     assert "  # towards c" in lines
-    assert lines.index("  - {at: b, to: c, next: c}") + 1 == lines.index("  - {at: b, to: '*', next: a}")
+    assert lines.index("  - {at: b, to: c, next: c}") + 1 == lines.index(
+        "  - {at: b, to: '*', next: a}"
+    )
 
 
 def test_what_entries_cannot_mend_is_said(ropewalk: Run, tmp_path: Path) -> None:
@@ -231,7 +244,8 @@ def test_sarif_and_junit_say_the_same(ropewalk: Run, misrouted: Path) -> None:
 def test_reports_that_cannot_be_written_are_told(ropewalk: Run, six: Path) -> None:
     ran = ropewalk("verify", six, "--sarif", six.parent / "no" / "r.sarif")
     assert ran.code == 2
-    assert "cannot be written" in ran.err
+    assert "there is no folder" in ran.err
+    assert "Everything that could be delivered" in ran.out  # the report hides nothing
 
 
 def test_what_failed_is_told_from_test_results(ropewalk: Run, six: Path) -> None:
@@ -255,3 +269,104 @@ def test_test_results_with_faults_are_refused_line_by_line(ropewalk: Run, six: P
     assert (ran.code, told) == (2, [("T002", 2), ("T001", 3)])
     tests.write_text("source,target\n")
     assert ropewalk("verify", six, "--observed", tests).code == 2
+
+
+def test_the_same_way_to_two_destinations_is_two_findings(ropewalk: Run, tmp_path: Path) -> None:
+    file = tmp_path / "f.yaml"
+    file.write_text(
+        "federation: f\nbrokers: {a: , b: , d: }\n"
+        "topics: {t1: {publishers: [a], subscribers: [b]}, t2: {publishers: [a], subscribers: [d]}}\n"
+    )
+    ran = ropewalk("verify", file, "--failures", "none", "--json")
+    told = [one["witness"]["topics"] for one in ran.document["findings"]]
+    assert told == [["t1"], ["t2"]]
+
+
+def test_the_route_that_holds_is_blamed_and_dropped(ropewalk: Run, tmp_path: Path) -> None:
+    more = """routes:
+  - {at: b, to: c, next: a, colours: [c--d]}
+  - {at: b, to: c, next: a}
+"""
+    file, out = square(tmp_path, more), tmp_path / "out.yaml"
+    ran = ropewalk("verify", file, "--failures", "none", "--fix", "-o", out, "--json")
+    (found,) = ran.document["findings"]
+    assert found["where"]["line"] == len(file.read_text().splitlines())
+    assert ran.document["summary"]["repaired"] is True
+    assert out.read_text() == "".join(file.read_text().splitlines(keepends=True)[:-1])
+
+
+def test_every_repair_names_a_line_of_the_file_as_it_is(ropewalk: Run, tmp_path: Path) -> None:
+    more = """  other: {publishers: [a], subscribers: [b]}
+routes:
+  - {at: b, to: c, next: a}  # first
+  # between
+  - {at: a, to: b, next: d}
+  - {at: d, to: b, next: a}  # last
+"""
+    file, out = square(tmp_path, more), tmp_path / "out.yaml"
+    ran = ropewalk("verify", file, "--failures", "none", "--fix", "-o", out)
+    named = [
+        line.split(f"{file}:")[1].split(" ")[0]
+        for line in ran.out.splitlines()
+        if line.startswith("Repair")
+    ]
+    assert len(named) == 2
+    assert len(set(named)) == 2
+    assert "  # between\n" in out.read_text()
+    assert ropewalk("verify", out, "--failures", "none").code == 0
+
+
+@pytest.mark.parametrize("text", [SQUARE, SQUARE.replace("\n", "\r\n"), "\ufeff" + SQUARE.strip()])
+def test_repairs_keep_line_ends_and_marks(ropewalk: Run, tmp_path: Path, text: str) -> None:
+    end = "\r\n" if "\r\n" in text else "\n"
+    file, out = tmp_path / "f.yaml", tmp_path / "out.yaml"
+    whole = text + end + "routes: # mine" + end + "  - {at: b, to: '*', next: a}"
+    file.write_bytes(whole.encode())
+    assert ropewalk("verify", file, "--failures", "none", "--fix", "-o", out).err == ""
+    expected = whole.replace("  - {at", f"  - {{at: b, to: c, next: c}}{end}  - {{at", 1)
+    assert out.read_bytes().decode() == expected + "\n"
+
+
+def test_layouts_that_cannot_be_kept_are_said_to_be_written_anew(
+    ropewalk: Run, tmp_path: Path
+) -> None:
+    file = square(tmp_path, "routes: [{at: b, to: c, next: a}]\n")
+    ran = ropewalk("verify", file, "--failures", "none", "--fix", "-o", tmp_path / "out.yaml")
+    assert "written anew" in ran.err
+    assert ropewalk("verify", tmp_path / "out.yaml", "--failures", "none").code == 0
+
+
+def test_nothing_to_repair_is_said(ropewalk: Run, six: Path) -> None:
+    assert "Nothing to repair" in ropewalk("verify", six, "--fix").out
+
+
+def test_strict_makes_findings_of_what_no_routing_survives(ropewalk: Run, six: Path) -> None:
+    ran = ropewalk("verify", six, "--failures", "links=1", "--strict", "--json")
+    assert ran.code == 1
+    found = ran.document["findings"][0]
+    assert (found["code"], found["where"]["line"] > 0) == ("V007", True)
+    assert found["witness"]["examples"]
+
+
+def test_what_is_not_checked_is_said(ropewalk: Run, tmp_path: Path) -> None:
+    file = square(tmp_path)
+    file.write_text(file.read_text().replace("[c]}", "[c], contract: {within_ms: 5}}"))
+    assert "Not checked: contract.within_ms." in ropewalk("verify", file).out
+
+
+def test_an_empty_site_is_nothing_failed(ropewalk: Run, tmp_path: Path) -> None:
+    file = square(tmp_path, "sites: {rome: }\n")
+    ran = ropewalk("verify", file, "--failures", "sites", "--json")
+    assert (ran.code, ran.document["summary"]["scenarios"]) == (0, 1)
+
+
+def test_faults_of_the_file_are_reported_to_other_tools_too(ropewalk: Run, tmp_path: Path) -> None:
+    file, sarif = square(tmp_path, "routes: [{at: z, to: c, next: a}]\n"), tmp_path / "r.sarif"
+    assert ropewalk("verify", file, "--sarif", sarif).code == 2
+    (run,) = json.loads(sarif.read_text())["runs"]
+    assert [one["ruleId"] for one in run["results"]] == ["F028"]
+
+
+def test_the_starter_file_is_clean(ropewalk: Run, tmp_path: Path) -> None:
+    ropewalk("new", tmp_path / "f.yaml")
+    assert ropewalk("verify", tmp_path / "f.yaml").code == 0

@@ -52,7 +52,7 @@ def contract(command: str, *, as_json: bool) -> Iterator[None]:
     except InputError as error:
         finish(Document(command, "refused", {}, error.findings), as_json=as_json)
     except (RopewalkError, OSError) as error:
-        print_failure(command, "U001", str(error), as_json=as_json)
+        print_failure(command, "U001", _words(error), as_json=as_json)
         raise typer.Exit(Exit.BAD_INPUT) from None
     except MemoryError:
         print_failure(command, "U001", "not enough memory for this", as_json=as_json)
@@ -64,6 +64,13 @@ def contract(command: str, *, as_json: bool) -> Iterator[None]:
             traceback.print_exc()
         print_failure(command, "X001", f"{type(error).__name__}: {error}", as_json=as_json)
         raise typer.Exit(Exit.INTERNAL) from None
+
+
+def _words(error: Exception) -> str:
+    """What went wrong; of a file, its name and why."""
+    if isinstance(error, OSError) and error.filename and error.strerror:
+        return f"{error.filename}: {error.strerror.lower()}"
+    return str(error)
 
 
 def finish(document: Document, *, as_json: bool, text: str = "") -> None:

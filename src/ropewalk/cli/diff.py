@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from ropewalk.cli.contract import Json, contract, finish, progress
-from ropewalk.cli.files import load_from, write_reports
-from ropewalk.cli.verify import Failures, Junit, Sarif, split
+from ropewalk.cli.files import load_from, reported
+from ropewalk.cli.verify import Failures, Junit, Sarif, asked_for
 from ropewalk.report.document import Document
 
 
@@ -23,15 +23,15 @@ def diff(
 
     Exit 0 if both mean the same, however they are written; 1 if they do not.
     """
-    with contract("diff", as_json=as_json):
+    with contract("diff", as_json=as_json), reported(sarif, junit) as told:
         from ropewalk.federation.loading import MAX_YAML_MB
         from ropewalk.verify.difference import difference
 
         with progress(f"comparing {old} and {new}"):
             before, after = (load_from(one, max_mb=MAX_YAML_MB) for one in (old, new))
-            found = difference(before, after, failures=split(failures))
+            found = difference(before, after, failures=asked_for(failures))
         outcome = "ok" if found.empty else "findings"
         done = Document("diff", outcome, found.summary, found.findings)  # type: ignore[arg-type]
-        write_reports(done, sarif=sarif, junit=junit)
+        told.append(done)
         same = f"{old} and {new} mean the same in {found.scenarios:,} scenarios."
         finish(done, as_json=as_json, text=same if found.empty else "")

@@ -1,11 +1,14 @@
 """Federations from and to what a command line names: files, folders, or `-` for the pipes."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ropewalk.cli.contract import finish, say
+from ropewalk.errors import InputError
 from ropewalk.report.document import Document
 
 if TYPE_CHECKING:
@@ -25,16 +28,36 @@ def load_from(path: Path, *, max_mb: float) -> "Federation":
     return load("/dev/stdin" if path == PIPE else path, max_mb=max_mb)
 
 
-def write_reports(document: Document, *, sarif: Path | None, junit: Path | None) -> None:
-    """Also write findings in the forms that other tools read, where that is asked for."""
+@contextmanager
+def reported(sarif: Path | None, junit: Path | None) -> Iterator[list[Document]]:
+    """Also write what a verb has to say in the forms that other tools read.
+
+    The verb adds its document to the list; faults of the input are reported as well. What it says
+    itself comes first, so that a report that cannot be written hides nothing.
+    """
+    told: list[Document] = []
+    try:
+        yield told
+    except InputError as error:
+        told.append(Document("verify", "refused", {}, error.findings))
+        _write(told, sarif, junit)
+        raise
+    except typer.Exit:
+        _write(told, sarif, junit)
+        raise
+    _write(told, sarif, junit)
+
+
+def _write(told: list[Document], sarif: Path | None, junit: Path | None) -> None:
     from ropewalk import __version__
     from ropewalk.federation.saving import write_text
     from ropewalk.report import exchange
 
-    if sarif is not None:
-        write_text(sarif, exchange.sarif(document, __version__))
-    if junit is not None:
-        write_text(junit, exchange.junit(document))
+    for document in told:
+        if sarif is not None:
+            write_text(sarif, exchange.sarif(document, __version__))
+        if junit is not None:
+            write_text(junit, exchange.junit(document))
 
 
 def deliver(command: str, federation: "Federation", out: Path, *, as_json: bool) -> None:

@@ -7,7 +7,8 @@ import typer
 
 from ropewalk.cli.contract import Json, contract, finish, progress, say
 from ropewalk.cli.files import PIPE, Source, load_from
-from ropewalk.cli.verify import Failures, Pairs, TableFile, split
+from ropewalk.cli.verify import Pairs, TableFile, asked_for
+from ropewalk.errors import UsageError
 from ropewalk.report.document import Document
 
 
@@ -17,7 +18,10 @@ def smv(
         Literal["paths", "clients"],
         typer.Option(help="paths: messages following the tables; clients: who takes over whom."),
     ] = "paths",
-    failures: Failures = None,
+    failures: Annotated[
+        list[str] | None,
+        typer.Option("--failures", help="As for verify; a colour for each. Default: none."),
+    ] = None,
     pairs: Pairs = None,
     table: TableFile = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="FILE.smv, or - for stdout.")] = PIPE,
@@ -37,11 +41,13 @@ def smv(
 
         with progress(f"modelling {path}"):
             federation = load_from(path, max_mb=MAX_YAML_MB)
+            if model == "clients" and (failures or pairs or table):
+                raise UsageError("--model clients takes no --failures, --pairs or --table")
             if model == "clients":
                 text = clients_model(federation)
             else:
                 given = read_table(table, federation) if table else None
-                asked = split(failures) or ["none"]
+                asked = asked_for(failures) or ["none"]
                 result = verify(federation, failures=asked, pairs=pairs, table=given)  # type: ignore[arg-type]
                 text = paths_model(result.check)
         specs = sum("SPEC" in line.split(" ", 1)[0] for line in text.splitlines())

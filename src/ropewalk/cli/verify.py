@@ -1,20 +1,21 @@
 """`ropewalk verify`: what a federation's configuration does, under every failure."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from time import monotonic, perf_counter
+from threading import Timer
+from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ropewalk.cli.contract import Json, contract, finish, progress
-from ropewalk.cli.files import PIPE, Source, load_from, write_reports
+from ropewalk.cli.files import PIPE, Source, load_from, reported
 from ropewalk.errors import UsageError
 from ropewalk.report.document import Document
 
 if TYPE_CHECKING:
     from ropewalk.federation import Federation
+    from ropewalk.routing import Table
     from ropewalk.verify import Verification
     from ropewalk.verify.repair import Repaired
 
@@ -40,6 +41,9 @@ Observed = Annotated[
 ]
 Fix = Annotated[bool, typer.Option("--fix", help="Propose repairs; with -o, write them.")]
 Out = Annotated[Path | None, typer.Option("--out", "-o", help="Where --fix writes.")]
+Strict = Annotated[
+    bool, typer.Option("--strict", help="What no routing could survive is a finding, too.")
+]
 Budget = Annotated[
     float | None, typer.Option(min=0, help="Seconds; what is not decided by then is exit 3.")
 ]
@@ -53,6 +57,7 @@ def verify(
     pairs: Pairs = None,
     table: TableFile = None,
     most_hops: Hops = None,
+    strict: Strict = False,
     observed: Observed = None,
     fix: Fix = False,
     out: Out = None,
@@ -66,20 +71,29 @@ def verify(
     Every fault of the file is told at once. Then every publisher and subscriber of every topic:
     delivered, in a loop, dropped, sent back, or cut off by a failure that no routing could survive.
     """
-    with contract("verify", as_json=as_json):
+    with contract("verify", as_json=as_json), reported(sarif, junit) as told:
         start = perf_counter()
-        if out is not None and not fix:
-            raise UsageError("-o is where --fix writes: add --fix")
+        _refuse_odd(observed, fix, out, failures or pairs or most_hops or strict or budget)
         with progress(f"verifying {path}"):
             federation = _loaded(path)
+            given = _table(table, federation)
             if observed is not None:
-                done, text = _located(federation, observed, table)
+                done, text = _located(federation, observed, given)
             else:
-                result = _verified(federation, failures, pairs, table, most_hops, budget)
+                result = _verified(federation, failures, pairs, given, most_hops, strict, budget)
                 done, text = _told(result, fix=fix, out=out)
         done = replace(done, summary={**done.summary, "seconds": round(perf_counter() - start, 3)})
-        write_reports(done, sarif=sarif, junit=junit)
+        told.append(done)
         finish(done, as_json=as_json, text=text)
+
+
+def _refuse_odd(observed: Path | None, fix: bool, out: Path | None, other: object) -> None:
+    if out is not None and not fix:
+        raise UsageError("-o is where --fix writes: add --fix")
+    if out == PIPE:
+        raise UsageError("-o -: name a file; what is found goes to stdout")
+    if observed is not None and (fix or other):
+        raise UsageError("--observed goes with --table only: it tells what failed, nothing else")
 
 
 def _loaded(path: Path) -> "Federation":
@@ -88,84 +102,85 @@ def _loaded(path: Path) -> "Federation":
     return load_from(path, max_mb=MAX_YAML_MB)
 
 
+def _table(path: Path | None, federation: "Federation") -> "Table | None":
+    from ropewalk.routing import read_table
+
+    return read_table(path, federation) if path is not None else None
+
+
 def _verified(
     federation: "Federation",
     failures: list[str] | None,
     pairs: str | None,
-    table: Path | None,
+    table: "Table | None",
     most_hops: int | None,
+    strict: bool,
     budget: float | None,
 ) -> "Verification":
-    from ropewalk.routing import read_table
+    import numpy as np
+
     from ropewalk.verify import verify as verified
 
-    end = monotonic() + budget if budget is not None else None
-    return verified(
-        federation,
-        failures=split(failures),
-        pairs=pairs,  # type: ignore[arg-type]
-        table=read_table(table, federation) if table else None,
-        most_hops=most_hops,
-        late=lambda: end is not None and monotonic() > end,
-    )
+    halt = np.zeros(1, np.bool_)
+    clock = Timer(budget, lambda: halt.fill(True)) if budget is not None else None
+    if clock is not None:
+        clock.daemon = True
+        clock.start()
+    try:
+        return verified(
+            federation,
+            failures=asked_for(failures),
+            pairs=pairs,  # type: ignore[arg-type]
+            table=table,
+            most_hops=most_hops,
+            strict=strict,
+            halt=halt,
+        )
+    finally:
+        if clock is not None:
+            clock.cancel()
 
 
-def split(failures: list[str] | None) -> list[str] | None:
-    """Failures as the functions take them: one text each."""
-    if failures is None:
-        return None
-    return [one.strip() for text in failures for one in text.split(",") if one.strip()]
+def asked_for(failures: list[str] | None) -> list[str] | None:
+    """Failures as they were given; an empty text asks for nothing, which is a slip."""
+    if failures is not None and not any(text.strip(" ,") for text in failures):
+        raise UsageError("--failures is empty: write none for nothing failed")
+    return failures
 
 
 def _told(result: "Verification", *, fix: bool, out: Path | None) -> tuple[Document, str]:
-    from ropewalk.report.verification import verification_text
+    from ropewalk.report.verification import repair_text, verification_text
 
     summary: dict[str, Any] = dict(result.summary)
     text = verification_text(result, summary)
     if fix:
         repaired = _repaired(result, out)
         summary["repairs"] = [one.words for one in repaired.repairs]
-        summary["repaired"] = repaired.result.ok
-        text = "\n".join([text, *_repair_lines(repaired, out)])
+        summary["repaired"] = repaired.mended
+        text = "\n".join([text, *repair_text(repaired, out)])
     return Document("verify", result.outcome, summary, result.findings), text
 
 
 def _repaired(result: "Verification", out: Path | None) -> "Repaired":
-    from ropewalk.federation.dump import dump
     from ropewalk.federation.editing import save_edited
     from ropewalk.verify.repair import repair
 
     if result.check.table is not None:
         raise UsageError("--fix mends a federation's routes; it does not write given tables")
     repaired = repair(result)
-    if out == PIPE:
-        typer.echo(dump(repaired.federation), err=False)
-    elif out is not None:
-        save_edited(repaired.federation, result.check.federation, out)
+    if out is not None and not save_edited(repaired.federation, result.check.federation, out):
+        typer.echo(f"{out}: all of it is written anew: comments are not kept", err=True)
     return repaired
 
 
-def _repair_lines(repaired: "Repaired", out: Path | None) -> Iterator[str]:
-    for one in repaired.repairs:
-        left = f"{one.bad_before:,} bad cases, then {one.bad_after:,}"
-        yield f"Repair: {one.words} ({left})"
-    for fault in repaired.left:
-        yield f"No change of entries mends this: {fault}"
-    verdict = "everything that can be delivered is" if repaired.result.ok else "not all is mended"
-    if repaired.repairs:
-        yield f"Verified with the repairs: {verdict}."
-    if out is not None and out != PIPE:
-        yield f"Wrote {out}."
-
-
-def _located(federation: "Federation", observed: Path, table: Path | None) -> tuple[Document, str]:
+def _located(
+    federation: "Federation", observed: Path, table: "Table | None"
+) -> tuple[Document, str]:
     from ropewalk.findings import Where
-    from ropewalk.routing import read_table
-    from ropewalk.verify.locate import locate, read_observations
+    from ropewalk.verify.locate import MOST_DOWN, locate, read_observations
 
     tests = read_observations(observed, federation)
-    given = read_table(table, federation) if table else None
-    found = locate(federation, tests, table=given)
+    found = locate(federation, tests, table=table)
     findings = list(found.findings(Where(str(observed))))
     summary = {
         "tests": len(tests),
@@ -173,6 +188,10 @@ def _located(federation: "Federation", observed: Path, table: Path | None) -> tu
         "explanations": [str(one) for one in found.explanations],
         "complete": found.complete,
     }
-    text = "" if findings else "Every test was delivered: nothing to explain."
+    text = "Every test was delivered: nothing to explain."
+    if not found.complete and not found.explanations:
+        text = f"More than {MOST_DOWN} things failed at once: no explanation was found."
+    elif findings:
+        text = ""
     outcome = "findings" if findings else "ok" if found.complete else "undecided"
     return Document("verify", outcome, summary, findings), text  # type: ignore[arg-type]

@@ -13,7 +13,7 @@ from ropewalk.federation.plain import plain
 from ropewalk.federation.saving import save, write_text
 
 _ENTRY = re.compile(r"(\s*)- [{]")
-_SECTION = re.compile(r"routes:\s*(\[\s*\]\s*)?(#.*)?$")
+_SECTION = re.compile(r"routes:[ \t]*(\[\s*\][ \t]*)?(#[^\r\n]*)?\s*$")
 
 
 def save_edited(federation: Federation, original: Federation, path: Path) -> bool:
@@ -23,7 +23,7 @@ def save_edited(federation: Federation, original: Federation, path: Path) -> boo
     """
     old = Path(original.source.file)
     if path.suffix.lower() in (".yaml", ".yml") and old.is_file():
-        text = edited(old.read_text(encoding="utf-8-sig"), original, federation)
+        text = edited(old.read_bytes().decode("utf-8"), original, federation)
         if text is not None:
             write_text(path, text)
             return True
@@ -35,46 +35,53 @@ def edited(text: str, original: Federation, federation: Federation) -> str | Non
     """The file's text with other routes, or None if its layout does not allow it."""
     lines = text.splitlines(keepends=True)
     starts = [line - 1 for line in original.source.lines.get("routes", ())]
-    if not all(_ENTRY.match(lines[at]) for at in starts):
+    if len(starts) != len(original.routes) or not all(_ENTRY.match(lines[at]) for at in starts):
         return None
+    if lines and not lines[-1].endswith("\n"):
+        lines[-1] += "\n"
+    end = "\r\n" if any(line.endswith("\r\n") for line in lines[:1]) else "\n"
     if starts:
-        changed = _spliced(lines, starts, original.routes, federation.routes)
+        changed = _spliced(lines, starts, original.routes, federation.routes, end)
     else:
-        changed = _added(lines, federation.routes)
+        changed = _added(lines, federation.routes, end)
     made = "".join(changed)
     try:
-        same = loads(made) == federation
+        same = loads(made.removeprefix("\ufeff")) == federation
     except FederationError:
         same = False
     return made if same else None
 
 
 def _spliced(
-    lines: list[str], starts: Sequence[int], old: Sequence[Route], new: Sequence[Route]
+    lines: list[str], starts: Sequence[int], old: Sequence[Route], new: Sequence[Route], end: str
 ) -> list[str]:
+    """Lines of entries that are gone left out, new ones before those they stand before.
+
+    An entry is taken to be one line: where it is more, what comes out is not what was meant, and
+    that is noticed.
+    """
     indent = _ENTRY.match(lines[starts[0]])
     space = indent.group(1) if indent else "  "
-    changed = list(lines)
+    gone: set[int] = set()
+    before: dict[int, list[str]] = {}
     steps = SequenceMatcher(None, [repr(one) for one in old], [repr(one) for one in new], False)
-    for kind, a, b, c, d in reversed(steps.get_opcodes()):
-        if kind == "equal":
-            continue
-        made = [f"{space}- {_shown(one)}\n" for one in new[c:d]]
-        first = starts[a] if a < len(starts) else starts[-1] + 1
-        # An entry is one line here: if it is more, what comes out is not what was meant, and that
-        # is noticed.
-        changed[first : first + (b - a)] = made
+    for kind, a, b, c, d in steps.get_opcodes():
+        if kind != "equal":
+            gone.update(starts[a:b])
+            place = starts[a] if a < len(starts) else starts[-1] + 1
+            made = [f"{space}- {flow(plain(one))}{end}" for one in new[c:d]]
+            before.setdefault(place, []).extend(made)
+    changed: list[str] = []
+    for at, line in enumerate([*lines, ""]):
+        changed += before.get(at, [])
+        changed += [] if at in gone else [line]
     return changed
 
 
-def _added(lines: list[str], new: Sequence[Route]) -> list[str]:
-    made = ["routes:\n", *(f"  - {_shown(one)}\n" for one in new)]
+def _added(lines: list[str], new: Sequence[Route], end: str) -> list[str]:
+    made = [f"  - {flow(plain(one))}{end}" for one in new]
     for at, line in enumerate(lines):
-        if _SECTION.match(line):
-            return [*lines[:at], *made, *lines[at + 1 :]]
-    end = lines and not lines[-1].endswith("\n")
-    return [*lines, *(["\n"] if end else []), *made]
-
-
-def _shown(route: Route) -> str:
-    return flow(plain(route))
+        if found := _SECTION.match(line):
+            comment = f"  {found.group(2)}" if found.group(2) else ""
+            return [*lines[:at], f"routes:{comment}{end}", *made, *lines[at + 1 :]]
+    return [*lines, f"routes:{end}", *made]

@@ -44,10 +44,12 @@ def save(federation: Federation, path: str | Path) -> None:
 
 def write_text(path: Path, text: str) -> None:
     """Write a file whole or not at all; UsageError for what cannot be written."""
+    if not path.parent.is_dir():
+        raise UsageError(f"{path}: there is no folder {path.parent}: make it, or name another")
     try:
         with tempfile.TemporaryDirectory(prefix=".ropewalk-", dir=path.parent) as scratch:
             made = Path(scratch) / "new"
-            made.write_text(text, encoding="utf-8")
+            made.write_bytes(text.encode("utf-8"))
             made.replace(path)
     except OSError as error:
         raise UsageError(f"{path}: cannot be written: {error.strerror}") from None

@@ -40,5 +40,7 @@ def findings_text(findings: Sequence[Finding]) -> Iterator[str]:
     if len(findings) > SHOWN_FINDINGS:
         yield f"... and {len(findings) - SHOWN_FINDINGS} more (--json has them all)"
     if findings:
-        count = f"{len(findings)} finding{'s' if len(findings) > 1 else ''}"
+        kinds = {finding.severity for finding in findings}
+        kind = kinds.pop() if kinds in ({"warning"}, {"note"}) else "finding"
+        count = f"{len(findings)} {kind}{'s' if len(findings) > 1 else ''}"
         yield f"{count}; `ropewalk explain {findings[0].code}` tells more"

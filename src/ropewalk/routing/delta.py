@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from ropewalk.routing.kernels import kernel
 from ropewalk.routing.trees import FAR, MOST_BROKERS, NOWHERE, STATE, Longs, Records, pop, push
 
 
@@ -35,7 +35,7 @@ def tree_room(brokers: int, links: int) -> Tree:
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def fail(net: Any, to: int, tree: Any, ends: Any, links: Any, brokers: Any) -> tuple[int, int]:
     """Take links and brokers down; returns the sizes of the region and of what is reached in it.
 
@@ -57,7 +57,7 @@ def fail(net: Any, to: int, tree: Any, ends: Any, links: Any, brokers: Any) -> t
     return size, _regrow(net, to, state, tree.heap, tree.cut, size)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def restore(tree: Any, size: int, links: Any, brokers: Any) -> None:
     """Put everything up again."""
     state = tree.state
@@ -72,7 +72,7 @@ def restore(tree: Any, size: int, links: Any, brokers: Any) -> None:
         state[u].inside = False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _collect(state: Any, to: int, ends: Any, links: Any, brokers: Any) -> int:
     """Everything below the failed parts, as the region."""
     size = 0
@@ -88,7 +88,7 @@ def _collect(state: Any, to: int, ends: Any, links: Any, brokers: Any) -> int:
     return size
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _take(state: Any, root: int, size: int) -> int:
     start = state[root].place
     for i in range(start, start + state[root].size):
@@ -100,7 +100,7 @@ def _take(state: Any, root: int, size: int) -> int:
     return size
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _regrow(net: Any, to: int, state: Any, heap: Any, cut: Any, size: int) -> int:
     """Distances inside the region from those at its border, then next hops."""
     length = 0
@@ -121,7 +121,7 @@ def _regrow(net: Any, to: int, state: Any, heap: Any, cut: Any, size: int) -> in
     return _settle(net, to, state, heap, cut, length)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _settle(net: Any, to: int, state: Any, heap: Any, cut: Any, length: int) -> int:
     settled = 0
     while length:

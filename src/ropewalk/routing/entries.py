@@ -57,6 +57,10 @@ class Entries:
         """How many planes there are."""
         return int(self.plane.max()) + 1
 
+    def at(self, route: int) -> Ints:
+        """The brokers that a route is for."""
+        return self._at[route]
+
     def link_between(self, a: int, b: int) -> int:
         """The number of the link between two brokers; 0, which nobody asks after, for none."""
         near = self._graph.neighbours(a)

@@ -4,6 +4,7 @@ Two forms: a list (`at, to, next`, and `failure` where a row holds in one failur
 square with a row per broker (`at`) and a column per destination.
 """
 
+import csv
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -29,51 +30,70 @@ MOST_TOLD = 1000
 def read_table(path: str | Path, federation: Federation) -> Table:
     """A table as the user gives it; raises InputError with a finding per fault."""
     path = Path(path)
-    columns = _columns(path)
-    if set(LIST) <= set(columns.column_names):
-        entries = {name: columns[name] for name in columns.column_names}
-        lines = np.arange(columns.num_rows) + 2
-    else:
-        entries, lines = _unfolded(columns, path)
-    return _Reader(path, federation).table(entries, lines)
-
-
-def _columns(path: Path) -> pa.Table:
+    if not path.is_file():
+        raise UsageError(f"{path}: there is no such file")
     try:
-        if path.suffix == ".parquet":
-            import pyarrow.parquet as pq
-
-            return _as_text(pq.read_table(path))
-        from pyarrow import csv
-
-        return _as_text(csv.read_csv(path))
-    except (pa.ArrowInvalid, pa.ArrowKeyError) as error:
-        told = str(error).splitlines()[0]
+        columns, lines = _columns(path)
+    except (pa.ArrowException, UnicodeDecodeError, csv.Error) as error:
+        told = (str(error).splitlines() or ["it is empty"])[0]
         raise InputError([_fault("T001", f"no table can be read from it: {told}", path)]) from None
+    if not set(LIST) <= set(columns.column_names):
+        columns, lines = _unfolded(columns, lines, path)
+    elif again := {"at", "to", "next", "failure"} ^ {"failure", *columns.column_names}:
+        raise InputError([_fault("T001", f"column {min(again)!r} is not known here", path, 1)])
+    return _Reader(path, federation).table(columns, lines)
 
 
-def _as_text(table: pa.Table) -> pa.Table:
-    """Every cell as text: brokers may be called 1, 2, 3."""
-    return pa.table({n.strip(): pc.cast(table[n], pa.string()) for n in table.column_names})
+def _columns(path: Path) -> tuple[pa.Table, Ints]:
+    """Every cell as text, since brokers may be called 01 or True, and the line of every row."""
+    if path.suffix == ".parquet":
+        import pyarrow.parquet as pq
+
+        read = pq.read_table(path)
+        names = [name.strip() for name in read.column_names]
+        cells = [pc.cast(column, pa.string()) for column in read.columns]
+        return _named(names, cells, path), np.arange(read.num_rows, dtype=np.int32) + 1
+    from pyarrow.csv import ConvertOptions, read_csv
+
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        header = next(csv.reader(file), [])
+    kinds = ConvertOptions(column_types=dict.fromkeys(header, pa.string()))
+    _named([name.strip() for name in header], [], path)
+    read = read_csv(path, convert_options=kinds)
+    names = [name.strip() for name in header]
+    return _named(names, read.columns, path), _line_numbers(path, read.num_rows)
 
 
-def _unfolded(columns: pa.Table, path: Path) -> tuple[dict[str, Any], Ints]:
+def _named(names: list[str], cells: list[Any], path: Path) -> pa.Table:
+    again = [name for i, name in enumerate(names) if name in names[:i]]
+    if again or not names:
+        what = f"column {again[0]!r} stands twice" if again else "it has no columns"
+        raise InputError([_fault("T001", what, path, 1)])
+    return pa.table(dict(zip(names, cells, strict=True))) if cells else pa.table({})
+
+
+def _line_numbers(path: Path, rows: int) -> Ints:
+    """The lines of the rows: blank ones are skipped; not known where cells span lines."""
+    with path.open(encoding="utf-8-sig") as file:
+        lines = [number for number, line in enumerate(file, start=1) if line.strip()][1:]
+    return np.array(lines if len(lines) == rows else [0] * rows, np.int32)
+
+
+def _unfolded(columns: pa.Table, lines: Ints, path: Path) -> tuple[pa.Table, Ints]:
     """The square form as a list."""
-    names = columns.column_names
+    names, rows = columns.column_names, columns.num_rows
     list_like = {"to", "next"} & set(names)
-    if names[0] != "at" or columns.num_rows != len(names) - 1 or list_like:
-        what = f"it has {columns.num_rows} rows and the columns {', '.join(names[:6])}"
+    if names[0] != "at" or rows != len(names) - 1 or list_like or not rows:
+        what = f"it has {rows} rows and the columns {', '.join(names[:6])}"
         advice = "write at,to,next, or a square: at, then a column per broker, and a row for each"
         raise InputError([_fault("T001", f"{what}: {advice}", path, 1)])
-    rows = columns.num_rows
     to = pa.array(np.repeat(names[1:], rows))
     hops = pa.concat_arrays([columns[name].combine_chunks() for name in names[1:]])
     at = pa.concat_arrays([columns["at"].combine_chunks()] * rows)
-    lines = np.tile(np.arange(rows) + 2, rows)
     own = pc.equal(at, to)  # the diagonal may hold anything: a message that is there has arrived
     keep = pc.invert(pc.fill_null(own, False)).to_numpy(zero_copy_only=False)
-    entries = {"at": at, "to": to, "next": hops}
-    return {name: one.filter(pa.array(keep)) for name, one in entries.items()}, lines[keep]
+    table = pa.table({"at": at, "to": to, "next": hops}).filter(pa.array(keep))
+    return table, np.tile(lines, rows)[keep]
 
 
 class _Reader:
@@ -83,10 +103,11 @@ class _Reader:
         self.path, self.federation, self.graph = path, federation, federation.graph
         self.faults: list[Finding] = []
 
-    def table(self, entries: dict[str, Any], lines: Ints) -> Table:
+    def table(self, entries: pa.Table, lines: Ints) -> Table:
         at, to = (self.numbers(entries[one], one, lines) for one in ("at", "to"))
         hop = self.numbers(entries["next"], "next", lines, empty=("", "-"))
-        failure, names = self.failures(entries.get("failure"), lines)
+        told = entries["failure"] if "failure" in entries.column_names else None
+        failure, names = self.failures(told, lines)
         self.check_hops(at, to, hop, lines)
         self.check_once(at, to, failure, lines)
         if self.faults:
@@ -104,10 +125,8 @@ class _Reader:
     def numbers(self, texts: Any, field: str, lines: Ints, empty: tuple[str, ...] = ()) -> Ints:
         texts = pc.utf8_trim_whitespace(pc.fill_null(texts, ""))
         known = pa.array(self.graph.names)
-        found = pc.fill_null(pc.index_in(texts, value_set=known), -2).to_numpy(
-            **({} if isinstance(texts, pa.ChunkedArray) else {"zero_copy_only": False})
-        )
-        found = np.array(found, dtype=np.int32)
+        index = pc.fill_null(pc.index_in(texts, value_set=known), -2)
+        found = np.asarray(index).astype(np.int32, copy=True)
         addresses = BrokerPatterns({n: b.address for n, b in self.federation.brokers.items()})
         number = {name: i for i, name in enumerate(self.graph.names)}
         for i in np.flatnonzero(found == -2):
@@ -143,7 +162,7 @@ class _Reader:
         tail = np.repeat(np.arange(brokers), np.diff(self.graph.first))
         arcs = tail * np.int64(brokers) + self.graph.neighbour
         asked = at * np.int64(brokers) + hop
-        strange = (at >= 0) & (hop >= 0) & (at != to) & ~np.isin(asked, arcs)
+        strange = (at >= 0) & (to >= 0) & (hop >= 0) & (at != to) & ~np.isin(asked, arcs)
         for i in np.flatnonzero(strange)[:MOST_TOLD]:
             here, there = self.graph.names[at[i]], self.graph.names[hop[i]]
             what = f"at {here!r} for {self.graph.names[to[i]]!r}: next {there!r} is no neighbour"

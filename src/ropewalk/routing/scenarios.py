@@ -6,6 +6,7 @@ one link is the same scenario as that link.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from itertools import chain, combinations
 from math import comb
 from typing import Any
@@ -57,9 +58,14 @@ class Scenarios:
 
     def name(self, k: int) -> str:
         """The failure as people write it: `none`, `b1`, `a--b + c--d`, `group:tunnel`."""
-        if k in self.titles:
-            return self.titles[k]
-        down = self.down(k)
+        return self.titles[k] if k in self.titles else self.parts(k)
+
+    def parts(self, k: int) -> str:
+        """The same, by links and brokers alone."""
+        return self.words(self.down(k))
+
+    def words(self, down: Down) -> str:
+        """What is down, as people write it."""
         return str(
             Failure(
                 brokers=frozenset(self.broker_names[b] for b in down.brokers),
@@ -83,7 +89,7 @@ class Scenarios:
         return len(down.links) + len(down.brokers)
 
 
-def scenarios_of(federation: Federation, failures: Iterable[str] = ()) -> Scenarios:
+def scenarios_of(federation: Federation, failures: str | Iterable[str] = ()) -> Scenarios:
     """Scenarios from texts: `links=K`, `brokers=K`, `any=K`, `groups`, `sites`, or one failure.
 
     `links=2` is every set of up to two links. Raises UsageError for a text that is none of these
@@ -91,18 +97,29 @@ def scenarios_of(federation: Federation, failures: Iterable[str] = ()) -> Scenar
     """
     named: dict[Down, str] = {Down(): ""}
     most = dict.fromkeys(KINDS, 0)
-    for text in failures:
+    for text in listed(failures):
         kind, equals, count = text.partition("=")
-        if equals and kind in KINDS and count.isdigit():
-            most[kind] = max(most[kind], int(count))
+        if equals and kind in KINDS and count.isdecimal():
+            things = federation.graph.links + federation.graph.brokers
+            most[kind] = max(most[kind], min(int(count), things))
         elif text == "groups":
-            named |= _each(federation, (f"group:{name}" for name in _groups(federation)))
+            named |= _each(federation, (f"group:{name}" for name in groups_of(federation)))
         elif text == "sites":
             named |= _each(federation, (f"site:{name}" for name in federation.sites))
         else:
             down = resolve(federation, text)
             named[down] = str(Failure.parse(text))
     return _assembled(federation, named, most)
+
+
+def listed(failures: str | Iterable[str]) -> list[str]:
+    """Failures one by one: several may be joined by commas.
+
+    >>> listed("links=1, a--b"), listed(["sites", "groups"])
+    (['links=1', 'a--b'], ['sites', 'groups'])
+    """
+    texts = [failures] if isinstance(failures, str) else failures
+    return [part.strip() for text in texts for part in text.split(",") if part.strip()]
 
 
 def resolve(federation: Federation, text: str) -> Down:
@@ -121,7 +138,7 @@ def resolve(federation: Federation, text: str) -> Down:
         _number(federation.sites, site, "site")
         brokers |= {broker[name] for name, one in federation.brokers.items() if one.site == site}
     for group in failure.groups:
-        _number(_groups(federation), group, "risk group")
+        _number(groups_of(federation), group, "risk group")
         more_links, more_brokers = members_of_group(federation, group)
         links |= more_links
         brokers |= more_brokers
@@ -136,11 +153,14 @@ def link_names(federation: Federation) -> list[str]:
 
 def _number(known: dict[str, int] | Iterable[str], name: str, what: str) -> int:
     if name not in known:
-        raise UsageError(f"failure {name!r}: no {what} is called so in the federation")
+        near = get_close_matches(name, [*known, "links=1", "brokers=1", "groups", "sites"], n=1)
+        hint = f": did you mean {near[0]!r}?" if near else ""
+        raise UsageError(f"failure {name!r}: no {what} is called so in the federation{hint}")
     return known[name] if isinstance(known, dict) and isinstance(known[name], int) else -1
 
 
-def _groups(federation: Federation) -> dict[str, int]:
+def groups_of(federation: Federation) -> dict[str, int]:
+    """Every risk group that is declared or that something is in."""
     groups = dict.fromkeys(federation.risk_groups, 0)
     things: tuple[Any, ...] = (
         *federation.brokers.values(),
@@ -175,7 +195,7 @@ def _assembled(federation: Federation, named: dict[Down, str], most: dict[str, i
         link=np.concatenate([links.ravel() for links, _ in blocks]),
         first_broker=offsets(np.concatenate([[rows.shape[1]] * len(rows) for _, rows in blocks])),
         broker=np.concatenate([brokers.ravel() for _, brokers in blocks]),
-        titles={k: named[one] for k, one in enumerate(kept) if named[one]},
+        titles={k: named[one] for k, one in enumerate(kept) if named[one] and one != Down()},
     )
 
 
@@ -214,7 +234,7 @@ def _crossed(graph: Graph, links: int, brokers: int) -> Block:
     left = np.repeat(some_links, len(some_brokers), axis=0)
     right = np.tile(some_brokers, (len(some_links), 1))
     if links and brokers:
-        ends = graph.ends[left].reshape(len(left), -1)
+        ends = graph.ends[left].reshape(len(left), 2 * links)
         apart = ~(ends[:, :, None] == right[:, None, :]).any(axis=(1, 2))
         left, right = left[apart], right[apart]
     return left, right

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from ropewalk.errors import UsageError
 from ropewalk.federation.arrays import Graph
+from ropewalk.routing.kernels import kernel
 
 FAR = np.int64(2**60)
 """The distance of a broker that has no path."""
@@ -87,7 +87,7 @@ def _print_of(name: str) -> int:
     return int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "big")
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def push(heap: Any, length: int, key: int) -> int:
     """Put a key on a binary heap of so many keys; returns how many there are now."""
     at = length
@@ -101,7 +101,7 @@ def push(heap: Any, length: int, key: int) -> int:
     return length + 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def pop(heap: Any, length: int) -> Any:
     """Take the smallest key off a heap of so many keys; one fewer is left."""
     smallest, last = heap[0], heap[length - 1]
@@ -121,7 +121,7 @@ def pop(heap: Any, length: int) -> Any:
     return smallest
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def grow(net: Any, to: int, state: Any, heap: Any) -> int:
     """Fill in distances and next hops to a broker; returns how many brokers reach it.
 
@@ -138,7 +138,7 @@ def grow(net: Any, to: int, state: Any, heap: Any) -> int:
     return _grow_by_cost(net, to, state, heap)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _grow_by_steps(net: Any, to: int, state: Any) -> int:
     step = net.arcs[0].cost if len(net.arcs) else 1
     reached, at = 1, 0
@@ -160,7 +160,7 @@ def _grow_by_steps(net: Any, to: int, state: Any) -> int:
     return reached
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _grow_by_cost(net: Any, to: int, state: Any, heap: Any) -> int:
     length = push(heap, 0, to)
     reached = 0
@@ -186,7 +186,7 @@ def _grow_by_cost(net: Any, to: int, state: Any, heap: Any) -> int:
     return reached
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def fill_rows(net: Any, start: int, stop: int, rows: Any) -> None:
     """Next hops to the brokers `start` to `stop`, a row for each."""
     if net.uniform:
@@ -209,7 +209,7 @@ for _bit in range(64):
 """The place of a single bit, by the top six bits of its product with a de Bruijn sequence."""
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fill_by_levels(net: Any, start: int, stop: int, rows: Any) -> None:
     """Trees to up to 64 brokers at once, a bit for each, level by level.
 
@@ -251,7 +251,7 @@ def _fill_by_levels(net: Any, start: int, stop: int, rows: Any) -> None:
             growing = growing or edge[u] != 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def lay_out(state: Any, reached: int) -> None:
     """Number a tree so that what lies below a broker is one slice.
 

@@ -24,14 +24,15 @@ def again(old: Verification, federation: Federation) -> Verification:
     check = old.check
     kept = all(_same(getattr(check.federation, s), getattr(federation, s)) for s in SAME)
     if not kept or not old.decided or federation.underlay != check.federation.underlay:
-        failures = [check.scenarios.name(k) for k in range(len(check.scenarios))]
-        pairs = "topics" if len(check.demand.topic) else "all"
+        asked = old.asked
         return verify(
             federation,
-            failures=failures,
-            pairs=pairs,  # type: ignore[arg-type]
+            failures=asked.failures,
+            pairs=asked.pairs,
+            topics=asked.topics,
             table=check.table,
             most_hops=check.most_hops,
+            strict=old.strict,
         )
     for array in ("graph", "topic_table"):  # the same facts: the same arrays
         vars(federation)[array] = getattr(check.federation, array)
@@ -48,11 +49,15 @@ def again(old: Verification, federation: Federation) -> Verification:
         old.sight.tested - before.tested + after.tested,
         old.sight.destinations,
     )
-    return Verification(new, sight, old.flooding, old.decided)
+    return replace(old, check=new, sight=sight)
 
 
 def _same(one: object, other: object) -> bool:
-    return one is other or one == other
+    """Equal, and in the same order: a broker's place in the file is its number."""
+    if one is other:
+        return True
+    ordered = not isinstance(one, dict) or not isinstance(other, dict) or [*one] == [*other]
+    return one == other and ordered
 
 
 def _touched(check: Check, entries: Entries, federation: Federation) -> list[int]:

@@ -11,7 +11,7 @@ from ropewalk.verify.demand import Demand
 from ropewalk.verify.flood import SOURCE, Flood, Place
 from ropewalk.verify.verdicts import Verdict
 
-SHOWN = 12
+SHOWN = 4
 """Places of a way that grows for ever; nobody needs all of them."""
 
 
@@ -19,7 +19,10 @@ def bridge_findings(
     floods: Floods, bridged: Demand, damaged: Iterable[Floods]
 ) -> Iterator[Finding]:
     """Everything that is wrong, each once; of failures, what the bridges could survive."""
-    yield from _loops(floods)
+    damaged = list(damaged)
+    looped: set[frozenset[tuple[str, int]]] = set()
+    for one in (floods, *damaged):
+        yield from _loops(one, looped)
     yield from _copies(floods)
     told: set[tuple[str, str, int]] = set()
     for one in (floods, *damaged):
@@ -30,24 +33,27 @@ def bridge_findings(
 def _published(floods: Floods) -> Iterator[tuple[str, str, Flood]]:
     """Topic, publisher's broker and flood of everything that is published."""
     for topic, facts in floods.federation.topics.items():
-        for source in dict.fromkeys(broker_of(one) for one in facts.publishers):
+        homes = [floods.home(broker_of(one), "publishers") for one in facts.publishers]
+        for source in dict.fromkeys(one for one in homes if one is not None):
             for name in examples(floods, topic):
                 yield topic, source, floods.of(source, name)
 
 
-def _loops(floods: Floods) -> Iterator[Finding]:
+def _loops(floods: Floods, told: set[frozenset[tuple[str, int]]]) -> Iterator[Finding]:
     """A finding per cycle of bridges, at the line of its first bridge, with all its topics."""
     looped: dict[frozenset[tuple[str, int]], tuple[Flood, list[str]]] = {}
     for topic, _, found in _published(floods):
         if found.loop:
             cycle = frozenset((one.broker, one.bridge) for one in found.loop)
             looped.setdefault(cycle, (found, []))[1].append(topic)
-    for found, topics in looped.values():
-        yield _loop(floods, found, list(dict.fromkeys(topics)))
+    for cycle, (found, topics) in looped.items():
+        if cycle not in told:
+            told.add(cycle)
+            yield _loop(floods, found, list(dict.fromkeys(topics)))
 
 
 def _loop(floods: Floods, found: Flood, topics: list[str]) -> Finding:
-    start = next(one for one in found.loop if one.bridge != SOURCE)
+    start = next((one for one in found.loop if one.bridge != SOURCE), found.loop[0])
     if found.grows:
         what, way = "gets a longer name each time it goes round", list(found.loop[:SHOWN])
     else:
@@ -55,12 +61,14 @@ def _loop(floods: Floods, found: Flood, topics: list[str]) -> Finding:
         what = "goes round in a loop of bridges"
         way = _once([*found.way(start)[:-1], *found.loop[at:], *found.loop[:at], start])
     more = f" and {len(topics) - 1} more" if len(topics) > 1 else ""
+    failure = str(Failure(brokers=frozenset(floods.down)))
+    when = f" when {failure} is down" if floods.down else ""
     return Finding(
         "V012",
-        f"{topics[0]}{more} {what}: {_shown(way)}",
-        floods.federation.source.where("bridges", start.bridge),
+        f"{topics[0]}{more} {what}{when}: {_shown(way)}",
+        floods.federation.source.where("bridges", max(start.bridge, 0)),
         "error",
-        {"topics": topics, "path": [_place(one) for one in way]},
+        {"topics": topics, "failure": failure, "path": [_place(one) for one in way]},
     )
 
 
@@ -70,7 +78,7 @@ def _copies(floods: Floods) -> Iterator[Finding]:
     part = parts(floods.federation)
     for topic, source, found in _published(floods):
         for to in sorted(found.brokers & floods.subscribed.keys()) if not found.loop else ():
-            count = floods.arrivals(found, to, topic)
+            count = floods.arrivals(found, to)
             routed = count and to != source and part[number[source]] == part[number[to]]
             if count + bool(routed) > 1:
                 ways = [_shown(found.way(one)) for one in found.came_from if one.broker == to]
@@ -107,7 +115,7 @@ def _gaps(floods: Floods, bridged: Demand, told: set[tuple[str, str, int]]) -> I
 def _gap(floods: Floods, source: str, to: str, t: int, fate: Verdict) -> Finding:
     federation = floods.federation
     topic = tuple(federation.topics)[t]
-    found = floods.of(source, examples(floods, topic)[0])
+    found = floods.of(source, floods.owed(topic, to)[0])
     furthest = max(found.came_from, key=lambda one: len(found.way(one)))
     where = federation.source.where("topics", t)
     failure = str(Failure(brokers=frozenset(floods.down)))

@@ -30,6 +30,8 @@ class Flooding:
 
     fates: Longs
     bridged: Demand
+    stranded: Longs
+    """Pairs of which a client has no broker left, in each scenario."""
     findings: list[Finding] = field(default_factory=list)
 
     @property
@@ -40,7 +42,7 @@ class Flooding:
 
 def apart(federation: Federation, demand: Demand) -> tuple[Demand, Demand]:
     """The overlay's pairs and the bridges' pairs: those that no links join."""
-    if not federation.bridges:
+    if not federation.bridges or not len(demand.topic):
         return demand, _some(demand, np.zeros(len(demand.to), np.bool_))
     part = parts(federation)
     joined = part[demand.source] == part[demand.to]
@@ -75,8 +77,9 @@ def flooding_of(federation: Federation, scenarios: Scenarios, bridged: Demand) -
     from ropewalk.verify.bridge_faults import bridge_findings
 
     fates = np.zeros((len(scenarios), len(Verdict)), np.int64)
+    stranded = np.zeros(len(scenarios), np.int64)
     if not federation.bridges:
-        return Flooding(fates, bridged)
+        return Flooding(fates, bridged, stranded)
     floods = Floods(federation)
     fates[:] = _fates(floods, bridged)
     damaged = []
@@ -84,7 +87,9 @@ def flooding_of(federation: Federation, scenarios: Scenarios, bridged: Demand) -
         down = tuple(scenarios.broker_names[b] for b in scenarios.down(k).brokers)
         damaged.append(Floods(federation, down, before=floods))
         fates[k] = _fates(damaged[-1], bridged)
-    return Flooding(fates, bridged, list(bridge_findings(floods, bridged, damaged)))
+        stranded[k] = sum(damaged[-1].stranded(*one[:2]) for one in bridged_pairs(floods, bridged))
+    findings = list(bridge_findings(floods, bridged, damaged))
+    return Flooding(fates, bridged, stranded, findings)
 
 
 class Floods:
@@ -131,9 +136,16 @@ class Floods:
         takers: tuple[str, ...] = getattr(self.federation.brokers[broker].takeover, role)
         return next((one for one in takers if one not in self.down), None)
 
-    def arrivals(self, found: Flood, to: str, topic: str) -> int:
-        """Copies that a subscriber at a broker gets, under whatever name it subscribes to."""
-        wanted = {topic, *self.subscribed.get(to, ())}
+    def stranded(self, source: str, to: str) -> bool:
+        """Whether a publisher or a subscriber has no broker left."""
+        return None in (self.home(source, "publishers"), self.home(to, "subscribers"))
+
+    def arrivals(self, found: Flood, to: str, subscriber: str | None = None) -> int:
+        """Copies at a broker that a subscriber of it gets, under whatever name it subscribes to.
+
+        Of another broker, where its subscribers have moved.
+        """
+        wanted = self.subscribed.get(subscriber or to, ())
         names = [(name, count) for (at, name), count in found.copies.items() if at == to]
         return max(
             (sum(n for name, n in names if common(one, name) == name) for one in wanted), default=0
@@ -150,16 +162,22 @@ class Floods:
         now_at, now_to = self.home(source, "publishers"), self.home(to, "subscribers")
         if now_at is None or now_to is None:
             return Verdict.CUT
-        fates = [self._fate(now_at, now_to, topic, name) for name in examples(self, topic)]
+        fates = [self._fate(now_at, now_to, to, name) for name in self.owed(topic, to)]
         return max(fates, key=lambda one: (one != Verdict.DELIVERED, -one))
 
-    def _fate(self, source: str, to: str, topic: str, name: str) -> Verdict:
+    def owed(self, topic: str, to: str) -> list[str]:
+        """Examples of names that a topic's publishers owe to subscribers at a broker."""
+        met = [common(topic, one) for one in self.subscribed.get(to, ())]
+        names = [name for one in met if one for name in examples(self, one)]
+        return list(dict.fromkeys(names)) or examples(self, topic)
+
+    def _fate(self, source: str, to: str, subscriber: str, name: str) -> Verdict:
         found = self.of(source, name)
         if found.loop:
             return Verdict.LOOP
-        if self.arrivals(found, to, topic):
+        if self.arrivals(found, to, subscriber):
             return Verdict.DELIVERED
-        if self.limits and self.arrivals(self.unlimited().of(source, name), to, topic):
+        if self.limits and self.arrivals(self.unlimited().of(source, name), to, subscriber):
             return Verdict.TOO_LONG
         cut = self.down and self.part.get(source, source) != self.part.get(to, to)
         return Verdict.CUT if cut else Verdict.BLACK_HOLE

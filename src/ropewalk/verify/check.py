@@ -5,14 +5,14 @@ scenario but a few counts, so memory does not grow with their number times the p
 """
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from ropewalk.federation.arrays import Graph, Ints, offsets
+from ropewalk.federation.arrays import Bools, Graph, Ints, offsets
 from ropewalk.federation.facts import Federation
 from ropewalk.routing.entries import Entries, Group, allowed, entries_of
 from ropewalk.routing.scenarios import Scenarios, resolve
@@ -20,21 +20,14 @@ from ropewalk.routing.table import Table
 from ropewalk.routing.trees import Longs, Net, Records, net_of
 from ropewalk.routing.workers import cores, spread
 from ropewalk.verify.demand import Demand
-from ropewalk.verify.examine import (
-    ASKED,
-    ENTRY,
-    NOTE,
-    Failures,
-    Log,
-    Room,
-    Rows,
-    examine,
-    room_for,
-)
+from ropewalk.verify.examine import ASKED, NOTE, Failures, Log, Room, examine, room_for
 from ropewalk.verify.judge import ENDLESS
+from ropewalk.verify.rows import ENTRY, Rows
 from ropewalk.verify.takeover import Moves, homes_of, moves_of
 from ropewalk.verify.verdicts import Verdict
 
+GOING_ON = np.zeros(1, np.bool_)
+"""The `halt` of who is in no hurry."""
 LOGGED = 4096
 """What goes wrong towards one destination is listed up to this number; it is counted beyond."""
 
@@ -186,7 +179,9 @@ class Check:
             self._rooms.room = room
         return room
 
-    def look(self, to: int, counts: Longs, *, everything: bool = False) -> Seen:
+    def look(
+        self, to: int, counts: Longs, *, everything: bool = False, halt: Bools = GOING_ON
+    ) -> Seen:
         """One destination under every scenario; its fates are added to the counts."""
         groups = self.groups(to)
         rows = self.rows(to, groups)
@@ -196,7 +191,7 @@ class Check:
 
         def run(counts: Longs, log: Log) -> int:
             given = self.net, to, rows, self.failures, asked, most_hops, everything
-            return int(examine(*given, room, counts, log))
+            return int(examine(*given, room, counts, log, halt))
 
         log = _log(LOGGED)
         tested = run(counts, log)
@@ -216,18 +211,16 @@ class Check:
             complete=len(notes) == length,
         )
 
-    def look_at(
-        self, destinations: Sequence[int], *, late: Callable[[], bool] = lambda: False
-    ) -> "Sight":
-        """Several destinations, spread over the cores, until it is late."""
+    def look_at(self, destinations: Sequence[int], *, halt: Bools = GOING_ON) -> "Sight":
+        """Several destinations, spread over the cores, until `halt` is set."""
 
         def some(start: int, stop: int) -> Sight:
             counts = np.zeros((len(self.scenarios), len(Verdict)), np.int64)
             seen = []
             for to in destinations[start:stop]:
-                if late():
+                seen.append(self.look(to, counts, halt=halt))
+                if halt[0]:
                     break
-                seen.append(self.look(to, counts))
             return Sight(counts, [one for one in seen if len(one.pair)], _sums(seen), len(seen))
 
         _ = self.net, self.moves, self.first_move, self.failures, self.demand.first

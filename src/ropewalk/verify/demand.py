@@ -48,10 +48,14 @@ class Demand:
         return [self.topic_names[t] for t in dict.fromkeys(found.tolist())]
 
 
-def demand_of(federation: Federation) -> Demand:
-    """What publishers owe subscribers."""
+def demand_of(federation: Federation, topics: Iterable[str] | None = None) -> Demand:
+    """What publishers owe subscribers: in all, or as publishers or subscribers of some topics."""
     table = federation.topic_table
     publishers, subscribers = _met(table)
+    if topics is not None:
+        chosen = np.isin(table.names, list(topics))
+        kept = chosen[publishers] | chosen[subscribers]
+        publishers, subscribers = publishers[kept], subscribers[kept]
     topic, source, to = _crossed(table, publishers, subscribers)
     local = table.local[topic]
     domain = federation.graph.domain

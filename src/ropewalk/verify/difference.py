@@ -13,14 +13,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ropewalk.errors import UsageError
 from ropewalk.federation.arrays import Ints
 from ropewalk.federation.facts import Federation
 from ropewalk.findings import Finding, Where
+from ropewalk.routing.scenarios import listed, scenarios_of
 from ropewalk.routing.trees import Longs
-from ropewalk.verify.bridges import Floods, bridged_pairs
-from ropewalk.verify.demand import Demand, demand_of, matching_topics
+from ropewalk.verify.bridges import Floods
+from ropewalk.verify.cases import Cases, Pair, cases_of, scenario_names, triples_of
+from ropewalk.verify.demand import matching_topics
 from ropewalk.verify.paths import path_in
-from ropewalk.verify.result import Verification, verify
+from ropewalk.verify.result import Pairs, Verification, default_failures, verify
 from ropewalk.verify.takeover import home, homes_of
 from ropewalk.verify.verdicts import Verdict
 
@@ -29,33 +32,6 @@ if TYPE_CHECKING:
 
 CODES = {"lost": "V030", "gained": "V031", "changed": "V032"}
 SHOWN = 20
-GONE = len(Verdict)
-"""The fate of messages whose clients are gone."""
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Cases:
-    """Fates of common pairs by scenario: those with nothing failed, and every other that differs.
-
-    Sorted by key, which is scenario x pairs + pair.
-    """
-
-    key: Longs
-    fate: Ints
-    print: npt.NDArray[np.uint64]
-    base_fate: Ints
-    base_print: npt.NDArray[np.uint64]
-
-    def at(self, keys: Longs) -> tuple[Ints, npt.NDArray[np.uint64]]:
-        """Fates and prints of cases; what is not listed is as with nothing failed."""
-        pair = keys % max(len(self.base_fate), 1)
-        fate, prints = self.base_fate[pair], self.base_print[pair]
-        if len(self.key):
-            place = np.minimum(np.searchsorted(self.key, keys), len(self.key) - 1)
-            known = self.key[place] == keys
-            fate = np.where(known, self.fate[place], fate)
-            prints = np.where(known, self.print[place], prints)
-        return fate, prints
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +48,7 @@ class Change:
     fate: Verdict
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Difference:
     """What changes in meaning between two configurations; empty if nothing does."""
 
@@ -83,6 +59,9 @@ class Difference:
     """(topic, publisher's broker, subscriber's broker) that the new one does not have."""
     only_new: tuple[tuple[str, str, str], ...]
     scenarios: int
+
+    def __repr__(self) -> str:
+        return f"<Difference: {self.summary}>"
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
@@ -158,7 +137,7 @@ class Difference:
 
 
 def difference(
-    old: Federation, new: Federation, *, failures: Sequence[str] | None = None
+    old: Federation, new: Federation, *, failures: str | Sequence[str] | None = None
 ) -> Difference:
     """Compare two configurations, with nothing failed and in every failure asked for.
 
@@ -166,13 +145,16 @@ def difference(
     >>> difference(generate("six-broker"), generate("six-broker")).empty
     True
     """
-    before = verify(old, failures=_known(old, failures))
-    after = verify(new, failures=_known(new, failures))
-    triples_old, triples_new = _triples(old), _triples(new)
+    asked = listed(failures) if failures is not None else _defaults(old, new)
+    _refuse_unknown(old, new, asked)
+    pairs: Pairs = "topics" if old.topics or new.topics else "all"
+    before = verify(old, failures=_known(old, asked), pairs=pairs)
+    after = verify(new, failures=_known(new, asked), pairs=pairs)
+    triples_old, triples_new = triples_of(old, pairs), triples_of(new, pairs)
     common = sorted({one[1:] for one in triples_old & triples_new})
-    names = list(dict.fromkeys([*_scenarios(before), *_scenarios(after)]))
-    cases = [_cases(side, common, names) for side in (before, after)]
-    changes = list(_changes(before, after, common, names, *cases))
+    names = list(dict.fromkeys([*scenario_names(before), *scenario_names(after)]))
+    found = [cases_of(side, common, names) for side in (before, after)]
+    changes = list(_changes(before, after, common, names, *found))
     order = list(CODES)
     changes.sort(key=lambda one: (order.index(one.kind), one.source, one.to))
     return Difference(
@@ -185,13 +167,19 @@ def difference(
     )
 
 
-def _known(federation: Federation, failures: Sequence[str] | None) -> Sequence[str] | None:
-    """Failures that a federation can have; named ones of parts it lacks are left out."""
-    from ropewalk.errors import UsageError
-    from ropewalk.routing.scenarios import scenarios_of
+def _defaults(old: Federation, new: Federation) -> list[str]:
+    """What either of the two would be verified under."""
+    return list(dict.fromkeys([*default_failures(old, None), *default_failures(new, None)]))
 
-    if failures is None:
-        return None
+
+def _refuse_unknown(old: Federation, new: Federation, failures: Sequence[str]) -> None:
+    for one in failures:
+        if not _known(old, [one]):
+            scenarios_of(new, [one])  # raises UsageError if the new one does not know it either
+
+
+def _known(federation: Federation, failures: Sequence[str]) -> list[str]:
+    """Failures that a federation can have; those of parts that it lacks are left out."""
     kept = []
     for one in failures:
         try:
@@ -200,86 +188,6 @@ def _known(federation: Federation, failures: Sequence[str] | None) -> Sequence[s
             continue
         kept.append(one)
     return kept
-
-
-def _scenarios(side: Verification) -> list[str]:
-    return [side.check.scenarios.name(k) for k in range(len(side.check.scenarios))]
-
-
-Pair = tuple[str, str, bool]
-"""Publisher's broker, subscriber's broker, and whether the topic stays in its domain."""
-
-
-def _triples(federation: Federation) -> set[tuple[str, str, str, bool]]:
-    demand = demand_of(federation)
-    names, runs = federation.graph.names, np.diff(demand.first_topic)
-    columns = (
-        demand.topic,
-        *(np.repeat(c, runs) for c in (demand.source, demand.to, demand.local)),
-    )
-    rows = zip(*(column.tolist() for column in columns), strict=True)
-    return {(demand.topic_names[t], names[s], names[d], local) for t, s, d, local in rows}
-
-
-def _pair_numbers(
-    side: Verification, demand: Demand, common: Sequence[Pair]
-) -> npt.NDArray[np.int64]:
-    """The common number of each of a side's pairs, -1 for others."""
-    number = {pair: i for i, pair in enumerate(common)}
-    names = side.check.graph.names
-    columns = (demand.source.tolist(), demand.to.tolist(), demand.local.tolist())
-    rows = zip(*columns, strict=True)
-    return np.array([number.get((names[s], names[d], one), -1) for s, d, one in rows], np.int64)
-
-
-def _cases(side: Verification, common: Sequence[Pair], names: Sequence[str]) -> Cases:
-    """Everything that happens to the common pairs on one side."""
-    check = side.check
-    pair_number = _pair_numbers(side, check.demand, common)
-    place = {name: k for k, name in enumerate(names)}
-    scenario_number = np.array([place[name] for name in _scenarios(side)], np.int64)
-    counts = np.zeros_like(side.sight.counts)
-    seen = [check.look(to, counts, everything=True) for to in check.destinations]
-    lost_scenario, lost_pair = check.moves.lost
-    gone = np.full(len(lost_pair), GONE, np.int32)
-    bridged = _bridged(side, common)
-    scenario = np.concatenate([*(one.scenario for one in seen), lost_scenario, bridged[0]])
-    own = np.concatenate([*(one.pair for one in seen), lost_pair])
-    pair = np.concatenate((pair_number[own], bridged[1]))
-    fate = np.concatenate([*(one.verdict for one in seen), gone, bridged[2]])
-    nothing = np.zeros(len(gone), np.uint64)
-    prints = np.concatenate([*(one.mark for one in seen), nothing, bridged[3]])
-    kept = pair >= 0
-    scenario, pair = scenario_number[scenario[kept]], pair[kept]
-    fate, prints = fate[kept], prints[kept]
-    base = scenario == 0
-    base_fate = np.full(len(common), Verdict.BLACK_HOLE, np.int32)
-    base_print = np.zeros(len(common), np.uint64)
-    base_fate[pair[base]], base_print[pair[base]] = fate[base], prints[base]
-    key = scenario[~base] * len(common) + pair[~base]
-    order = np.argsort(key, kind="stable")
-    return Cases(key[order], fate[~base][order], prints[~base][order], base_fate, base_print)
-
-
-def _bridged(side: Verification, common: Sequence[Pair]) -> tuple[Any, Any, Any, Any]:
-    """The same of what bridges carry: scenario, pair, fate, and a print of where copies get to."""
-    check, demand = side.check, side.flooding.bridged
-    number = {pair: i for i, pair in enumerate(common)}
-    floods = Floods(check.federation)
-    found: dict[tuple[int, int], tuple[int, int]] = {}
-    broken = np.flatnonzero(np.diff(check.scenarios.first_broker)).tolist()
-    for k in (0, *broken) if len(demand.to) else ():
-        down = tuple(check.graph.names[b] for b in check.scenarios.down(k).brokers)
-        now = Floods(check.federation, down, before=floods) if k else floods
-        for source, to, t in bridged_pairs(now, demand):
-            topic = demand.topic_names[t]
-            pair = number.get((source, to, check.federation.topics[topic].scope == "domain"), -1)
-            fate, prints = now.fate(source, to, topic), now.print_of(source, topic)
-            worst, mixed = found.get((k, pair), (0, 0))
-            found[k, pair] = (max(worst, fate), mixed ^ prints)
-    keys = np.array(list(found), np.int64).reshape(-1, 2)
-    fates = np.array([fate for fate, _ in found.values()], np.int32)
-    return keys[:, 0], keys[:, 1], fates, np.array([p for _, p in found.values()], np.uint64)
 
 
 def _changes(
@@ -343,10 +251,13 @@ def _grouped(
 
 
 def _topics(side: Verification, source: str, to: str) -> list[str]:
-    names, demand = side.check.graph.names, side.check.demand
-    start, stop = demand.first[names.index(to)], demand.first[names.index(to) + 1]
-    wanted = names.index(source)
-    return matching_topics(demand, [i for i in range(start, stop) if demand.source[i] == wanted])
+    names = side.check.graph.names
+    found: list[str] = []
+    for demand in (side.check.demand, side.flooding.bridged):
+        start, stop = demand.first[names.index(to)], demand.first[names.index(to) + 1]
+        own = [i for i in range(start, stop) if demand.source[i] == names.index(source)]
+        found += matching_topics(demand, own)
+    return found
 
 
 def _path(side: Verification, source: str, to: str, failure: str) -> tuple[str, ...]:
@@ -359,4 +270,20 @@ def _path(side: Verification, source: str, to: str, failure: str) -> tuple[str, 
     end = home(names.index(to), homes.subscribers, down)
     if start < 0 or end < 0:
         return ()
+    bridged = side.flooding.bridged
+    if ((bridged.source == names.index(source)) & (bridged.to == names.index(to))).any():
+        return _bridge_path(side, names[start], names[end], down)
     return tuple(names[b] for b in path_in(check, start, end, k).brokers)
+
+
+def _bridge_path(side: Verification, source: str, to: str, down: Sequence[int]) -> tuple[str, ...]:
+    """One way over bridges to a broker, the shortest; or only the source."""
+    federation = side.check.federation
+    floods = Floods(federation, tuple(side.check.graph.names[b] for b in down))
+    topics = _topics(side, source, to)
+    for topic in topics:
+        found = floods.of(source, floods.owed(topic, to)[0])
+        ways = [found.way(place) for place in found.came_from if place.broker == to]
+        if ways:
+            return tuple(place.broker for place in min(ways, key=len))
+    return (source,)

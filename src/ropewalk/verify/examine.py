@@ -7,11 +7,11 @@ hand-made entries are judged whole, and only in scenarios that change them.
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from ropewalk.federation.arrays import Bools, Ints
 from ropewalk.routing.delta import Tree, fail, restore, tree_room
-from ropewalk.routing.trees import FAR, NOWHERE, Longs, Records, grow, lay_out
+from ropewalk.routing.kernels import kernel
+from ropewalk.routing.trees import FAR, Longs, Records, grow, lay_out
 from ropewalk.verify.judge import (
     BLACK_HOLE,
     DELIVERED,
@@ -22,12 +22,12 @@ from ropewalk.verify.judge import (
     mixed,
     take_prints,
 )
+from ropewalk.verify.rows import changed, compose
 from ropewalk.verify.verdicts import Verdict
 
 TOO_LONG, LEAK, CUT = int(Verdict.TOO_LONG), int(Verdict.LEAK), int(Verdict.CUT)
 UNTOUCHED, REGION, WHOLE = 0, 1, 2
 
-ENTRY = np.dtype([("at", "i4"), ("next", "i4"), ("link", "i4"), ("when", "i4"), ("route", "i4")])
 ASKED = np.dtype(
     [("weight", "i8"), ("scenario", "i4"), ("group", "i4"), ("source", "i4"), ("local", "?")],
     align=True,
@@ -55,17 +55,6 @@ class Failures(NamedTuple):
     of_broker: Ints
 
 
-class Rows(NamedTuple):
-    """What is laid over the computed row, a group of entries for each set of sources.
-
-    Group 0 has none. `given` is the user's own row, which then replaces the computed one.
-    """
-
-    given: Ints
-    first: Ints
-    entries: Records
-
-
 class Room(NamedTuple):
     """Scratch of one thread: the tree, a row of fates per group, and those of now."""
 
@@ -87,61 +76,13 @@ def room_for(brokers: int, links: int, groups: int) -> Room:
     return Room(tree_room(brokers, links), fates, np.zeros(brokers, FATE))
 
 
-@njit(cache=True, nogil=True)
-def _holds(entry: Any, k: int, meant: Any, tree: Any) -> bool:
-    if entry.when >= 0 and not meant[entry.when, k]:
-        return False
-    return not (tree.cut[entry.link] or tree.state[entry.next].dead)
-
-
-@njit(cache=True, nogil=True)
-def _changed(rows: Any, group: int, k: int, meant: Any, tree: Any) -> bool:
-    """Whether an entry holds now that did not hold with nothing failed, or the other way round."""
-    for i in range(rows.first[group], rows.first[group + 1]):
-        entry = rows.entries[i]
-        before = entry.when < 0 or meant[entry.when, 0]
-        if before != _holds(entry, k, meant, tree):
-            return True
-    return False
-
-
-@njit(cache=True, nogil=True)
-def compose(net: Any, rows: Any, group: int, k: int, meant: Any, tree: Any) -> None:
-    """The row that holds in scenario k, whose failures the tree already knows.
-
-    A given row has nothing to fall back on. Of the entries the first of the file comes last.
-    """
-    state = tree.state
-    for u in range(len(state)):
-        state[u].row = state[u].hop
-        if len(rows.given):
-            state[u].row = rows.given[u]
-            if _is_down(net, tree, u, rows.given[u]):
-                state[u].row = NOWHERE
-    for i in range(rows.first[group], rows.first[group + 1]):
-        entry = rows.entries[i]
-        if _holds(entry, k, meant, tree):
-            state[entry.at].row = entry.next
-
-
-@njit(cache=True, nogil=True)
-def _is_down(net: Any, tree: Any, u: int, v: int) -> bool:
-    """Whether nothing can go from u to its neighbour v now."""
-    if v < 0 or tree.state[v].dead:
-        return True
-    for arc in range(net.nodes[u].first, net.nodes[u + 1].first):
-        if net.arcs[arc].to == v and tree.cut[net.arcs[arc].link]:
-            return True
-    return False
-
-
-@njit(cache=True, nogil=True)
+@kernel
 def _verdict(asked: Any, to: int, most_hops: int, state: Any, fates: Any) -> Any:
     u = asked.source
     if u == to:
         return DELIVERED
     fate = fates[u].fate
-    if fate == LOOP or fate == UTURN:
+    if fate in (LOOP, UTURN):
         return fate  # also where nothing could be delivered: it need not go round for ever
     if state[u].distance >= FAR:
         return CUT
@@ -152,7 +93,7 @@ def _verdict(asked: Any, to: int, most_hops: int, state: Any, fates: Any) -> Any
     return LEAK if asked.local and not fates[u].within else DELIVERED
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _tested(asked: Any, low: int, high: int, to: int, state: Any, fates: Any) -> int:
     """How many paths of a group are no ends of others: what has to be tested (Jia 2014, 5.4)."""
     for u in range(len(state)):
@@ -167,13 +108,14 @@ def _tested(asked: Any, low: int, high: int, to: int, state: Any, fates: Any) ->
             u = state[u].row
     tested = 0
     for i in range(low, high):
-        again = i > low and asked[i - 1].source == asked[i].source
-        if not again and not state[asked[i].source].covered:
+        u = asked[i].source
+        again = i > low and asked[i - 1].source == u
+        if u != to and not again and not state[u].covered:
             tested += 1
     return tested
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _judge_first(
     net: Any, to: int, rows: Any, meant: Any, asked: Any, first: Any, prints: bool, room: Any
 ) -> int:
@@ -195,7 +137,7 @@ def _judge_first(
     return tested
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _follow_tree(
     net: Any, to: int, settled: int, size: int, state: Any, old: Any, now: Any
 ) -> None:
@@ -212,7 +154,7 @@ def _follow_tree(
         now[u].print = mixed(above.print, net.nodes[u].name)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _judge_again(
     net: Any, to: int, rows: Any, group: int, k: int, meant: Any, size: int, prints: bool, room: Any
 ) -> int:
@@ -220,7 +162,7 @@ def _judge_again(
     given = len(rows.given) > 0
     if group == 0 and not given:
         return REGION if size else UNTOUCHED
-    if not size and not given and not _changed(rows, group, k, meant, room.tree):
+    if not size and not given and not changed(rows, group, k, meant, room.tree):
         return UNTOUCHED
     compose(net, rows, group, k, meant, room.tree)
     judge(net, to, room.tree.state, room.now)
@@ -229,7 +171,7 @@ def _judge_again(
     return WHOLE
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _note(log: Any, k: int, i: int, verdict: int, mark: int, everything: bool) -> None:
     if not everything and (verdict == DELIVERED or (verdict == CUT and k > 0)):
         return
@@ -241,7 +183,7 @@ def _note(log: Any, k: int, i: int, verdict: int, mark: int, everything: bool) -
         note.print = mark if verdict == DELIVERED else 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _place(values: Any, low: int, high: int, wanted: int) -> int:
     """Where the sources of asked messages, ascending, reach the wanted one."""
     while low < high:
@@ -253,7 +195,7 @@ def _place(values: Any, low: int, high: int, wanted: int) -> int:
     return low
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _leave(dead: bool, brokers: Any, asked: Any, first: Any, before: Any, counts: Any) -> None:
     """Do not count what dead brokers' clients send or get: they are gone, or have moved."""
     if dead:
@@ -268,7 +210,7 @@ def _leave(dead: bool, brokers: Any, asked: Any, first: Any, before: Any, counts
                 counts[before[i]] -= asked[i].weight
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _starts(asked: Any, groups: int, first: Any) -> int:
     """Where each group starts among the messages asked in every scenario; returns their number."""
     stop = 0
@@ -282,13 +224,13 @@ def _starts(asked: Any, groups: int, first: Any) -> int:
     return stop
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _mark(marked: Any, first: Any, scenario: Any, part: int) -> None:
     for i in range(first[part], first[part + 1]):
         marked[scenario[i]] = True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _that_matter(net: Any, to: int, failures: Any, asked: Any, stop: int, state: Any) -> Any:
     """Scenarios with a part on the computed path of anything asked, or with clients that moved.
 
@@ -316,7 +258,7 @@ def _that_matter(net: Any, to: int, failures: Any, asked: Any, stop: int, state:
     return np.flatnonzero(marked)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def examine(
     net: Any,
     to: int,
@@ -328,12 +270,13 @@ def examine(
     room: Any,
     counts: Any,
     log: Any,
+    halt: Any,
 ) -> int:
     """Count fates by scenario, and log what goes wrong; returns the number of paths to be tested.
 
     `counts[k]` gets the difference from scenario 0 for k > 0. With `prints` every message that a
     scenario touches is logged, with the print of its path. Asked messages with a scenario come
-    last, by scenario: they are those of clients that moved.
+    last, by scenario: they are those of clients that moved. When `halt` is set the rest is left.
     """
     tree, state, now, groups = room.tree, room.tree.state, room.now, len(rows.first) - 1
     meant = failures.meant
@@ -356,6 +299,8 @@ def examine(
     else:
         todo = np.arange(1, len(failures.first_link) - 1)
     for k in todo:
+        if halt[0]:
+            break
         links = failures.link[failures.first_link[k] : failures.first_link[k + 1]]
         brokers = failures.broker[failures.first_broker[k] : failures.first_broker[k + 1]]
         size, settled = fail(net, to, tree, failures.ends, links, brokers)

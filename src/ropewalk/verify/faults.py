@@ -4,7 +4,7 @@ A bad path that is the end of a longer one to the same destination is told with 
 same path in several scenarios once, with the smallest of them.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import groupby
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from ropewalk.federation.arrays import Ints
 from ropewalk.findings import Finding, Where
+from ropewalk.routing.entries import Group
 from ropewalk.verify.check import Check, Seen
 from ropewalk.verify.demand import matching_topics
 from ropewalk.verify.paths import Path, follow, rows_in
@@ -49,7 +50,8 @@ class Fault:
     path: Path
     to: int
     entries: tuple[tuple[int, int], ...]
-    """Hand-made entries on it that matter, as (broker, route)."""
+    """Hand-made entries on it in its first scenario, as (broker, route); those first that differ
+    from the computed."""
     scenarios: list[int] = field(default_factory=list)
     pairs: set[int] = field(default_factory=set)
     sources: set[int] = field(default_factory=set)
@@ -74,7 +76,7 @@ def bad_records(seen: Iterable[Seen]) -> list[Bad]:
 
 def faults_of(check: Check, records: list[Bad]) -> tuple[list[Fault], bool]:
     """Faults with their paths, and whether every record is told by one of them."""
-    found: dict[tuple[Verdict, tuple[int, ...]], Fault] = {}
+    found: dict[tuple[object, ...], Fault] = {}
     plane = check.entries.plane
     records = sorted(records, key=lambda bad: (bad.scenario, bad.to, int(plane[bad.source])))
     rows = groupby(records, lambda bad: (bad.scenario, bad.to, int(plane[bad.source])))
@@ -82,47 +84,59 @@ def faults_of(check: Check, records: list[Bad]) -> tuple[list[Fault], bool]:
         if number >= MOST_ROWS:
             return list(found.values()), False
         for fault in _in_one_row(check, key[1], key[0], list(some)):
-            known = found.setdefault((fault.verdict, fault.path.brokers), fault)
-            known.scenarios.append(key[0])
+            known = found.setdefault((fault.verdict, key[1], fault.path.brokers), fault)
+            if known.scenarios[-1:] != [key[0]]:
+                known.scenarios.append(key[0])
             known.pairs |= fault.pairs
             known.sources |= fault.sources
     return list(found.values()), True
 
 
-def _in_one_row(check: Check, to: int, k: int, some: list[Bad]) -> Iterator[Fault]:
+def _in_one_row(check: Check, to: int, k: int, some: list[Bad]) -> list[Fault]:
     """Faults to one destination in one scenario: longest paths first, their ends not again."""
     row, computed = rows_in(check, to, k, some[0].source)
     paths = {bad.source: follow(check, row, bad.source, to) for bad in some}
     told: dict[tuple[Verdict, int], Fault] = {}
+    faults = []
     for bad in sorted(some, key=lambda one: (-len(paths[one.source].brokers), one.source)):
         fault = told.get((bad.verdict, bad.source))
         if fault is None:
             path = paths[bad.source]
-            entries = _entries(check, to, bad, path, row, computed)
-            fault = Fault(bad.verdict, path, to, entries)
+            fault = Fault(bad.verdict, path, to, _entries(check, bad, path, row, computed))
             for broker in path.brokers:
                 told.setdefault((bad.verdict, broker), fault)
-            yield fault
+            faults.append(fault)
         fault.pairs.add(bad.pair)
         fault.sources.add(bad.source)
+    return faults
 
 
 def _entries(
-    check: Check, to: int, bad: Bad, path: Path, row: Ints, computed: Ints
+    check: Check, bad: Bad, path: Path, row: Ints, computed: Ints
 ) -> tuple[tuple[int, int], ...]:
-    """Hand-made entries that led astray: those of the cycle, else those of the path."""
-    where = path.loop if bad.verdict in (Verdict.LOOP, Verdict.UTURN) else path.brokers[:-1]
-    number = check.group_of(to, bad.source)
+    """Hand-made entries on the cycle, else on the path; those that differ from the computed first."""
+    where = path.loop if bad.verdict in (Verdict.LOOP, Verdict.UTURN) else path.brokers
+    number = check.group_of(bad.to, bad.source)
     if not number:
         return ()
-    group = check.groups(to)[number - 1]
+    group = check.groups(bad.to)[number - 1]
     found = []
     for broker in where:
-        hop = int(row[broker])
-        at = np.flatnonzero((group.at == broker) & (group.next == hop))
-        if len(at) and (hop != computed[broker] or check.table is not None):
-            found.append((broker, int(group.route[at[-1]])))
-    return tuple(found)
+        route = _route_at(check, group, bad.scenario, broker)
+        if route is not None:
+            found.append((int(row[broker]) == int(computed[broker]), broker, route))
+    return tuple((broker, route) for _, broker, route in sorted(found, key=lambda one: one[0]))
+
+
+def _route_at(check: Check, group: Group, k: int, broker: int) -> int | None:
+    """The route whose entry a broker follows in a scenario: the last of the group that holds."""
+    down = check.scenarios.down(k)
+    for i in np.flatnonzero(group.at == broker)[::-1]:
+        meant = group.when[i] < 0 or check.failures.meant[group.when[i], k]
+        up = group.link[i] not in down.links and group.next[i] not in down.brokers
+        if meant and (up or group.route[i] < 0):
+            return int(group.route[i])
+    return None
 
 
 def finding_of(check: Check, fault: Fault) -> Finding:
@@ -132,10 +146,10 @@ def finding_of(check: Check, fault: Fault) -> Finding:
     topics = matching_topics(check.demand, sorted(fault.pairs))
     k = fault.scenarios[0]
     failure = check.scenarios.name(k)
-    when = f" when {failure} is down" if k else ""
     way = " > ".join(names[b] for b in fault.path.brokers)
     told = [
-        f"{_subject(topics)} from {source} to {to} {fault.verdict.words}{when}",
+        f"{_subject(topics)} from {source} to {to} {_fate_words(check, fault)}"
+        + _when(check, fault),
         *([way] if fault.verdict != Verdict.CUT else []),
         *(_entry_words(check, *one) for one in fault.entries[:3]),
     ]
@@ -156,6 +170,24 @@ def finding_of(check: Check, fault: Fault) -> Finding:
     return Finding(CODES[fault.verdict], "; ".join(told), where, "error", witness)
 
 
+def _when(check: Check, fault: Fault) -> str:
+    first, others = fault.scenarios[0], len(fault.scenarios) - 1
+    also = f" (and in {others} more scenario{'s' if others > 1 else ''})" if others else ""
+    return (f" when {check.scenarios.name(first)} is down" if first else "") + also
+
+
+def _fate_words(check: Check, fault: Fault) -> str:
+    """What happens, and of what is dropped or too long also why."""
+    hops, last = len(fault.path.brokers) - 1, fault.path.brokers[-1]
+    if fault.verdict == Verdict.TOO_LONG:
+        return f"takes {hops} hops, and {check.most_hops} are allowed"
+    if fault.verdict == Verdict.BLACK_HOLE:
+        through_edge = hops and not check.graph.transit[last]
+        why = "an edge, which carries no transit" if through_edge else "which has no entry for it"
+        return f"is dropped at {check.graph.names[last]}, {why}"
+    return fault.verdict.words
+
+
 def _subject(topics: list[str]) -> str:
     if not topics:
         return "a message"
@@ -173,7 +205,8 @@ def entry_where(check: Check, route: int) -> Where:
 def _entry_words(check: Check, broker: int, route: int) -> str:
     name = check.graph.names[broker]
     where = entry_where(check, route)
-    return f"{name} follows route {route + 1} ({where})" if route >= 0 else f"{name}: {where}"
+    entry = str(where) if where.line else f"route {route + 1}"
+    return f"{name} follows {entry}"
 
 
 def _entry_facts(check: Check, broker: int, route: int) -> dict[str, object]:

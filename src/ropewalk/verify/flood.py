@@ -16,6 +16,8 @@ from ropewalk.federation.topics import common
 
 GROWN = 40
 """A name that has grown by so many prefixes grows for ever."""
+MOST_NAMES = 50
+"""A message that could be in more places than under so many names everywhere has too many."""
 SOURCE = -1
 """The bridge that a message has come by before it has crossed any."""
 
@@ -66,13 +68,13 @@ class Bridges:
         self.known = federation.brokers
         limited = [one.max_hops for one in federation.bridges if one.max_hops and limits]
         self.most = max(limited, default=0)
+        self.most_places = MOST_NAMES * (2 * len(federation.bridges) + 1) * (self.most + 1)
         self.ends: dict[str, set[str]] = {}
         self.leaving: dict[str, list[tuple[int, Bridge, str, bool]]] = {}
         for i, bridge in enumerate(federation.bridges):
-            for end in (bridge.from_, bridge.to):
-                self.ends.setdefault(end, set()).update(
-                    (bridge.from_, bridge.to, *bridge.addresses)
-                )
+            ends = (bridge.from_, bridge.to, *bridge.addresses)
+            for end in ends:
+                self.ends.setdefault(end, set()).update(ends)
             far = self._far_end(bridge)
             if far is None or bridge.from_ in down:
                 continue
@@ -133,7 +135,7 @@ def flood(bridges: Bridges, broker: str, name: str) -> Flood:
     stopped: set[int] = set()
     waiting = [start]
     for place in waiting:
-        if place.grown > GROWN:
+        if place.grown > GROWN or len(came_from) > bridges.most_places:
             way = tuple(_way(came_from, place))
             return _flood(bridges, came_from, _count(waiting, {}), way, stopped, grows=True)
         after[place] = [_met(one, came_from) for one in bridges.steps(place, stopped)]

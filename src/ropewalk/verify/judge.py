@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from ropewalk.routing.kernels import kernel
 from ropewalk.routing.table import Rows
 from ropewalk.routing.workers import spread
 from ropewalk.verify.verdicts import Verdict
@@ -27,7 +27,7 @@ FATE = np.dtype([("print", "u8"), ("hops", "i4"), ("fate", "i1"), ("within", "?"
 and a print of the path that tells it from others."""
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def judge(net: Any, to: int, state: Any, fates: Any) -> None:
     """Fill in the fates of all messages to a broker, whose row is the `row` of the state.
 
@@ -64,14 +64,14 @@ def judge(net: Any, to: int, state: Any, fates: Any) -> None:
             fates[w].fate, fates[w].hops, fates[w].within = end, hops, within
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def mixed(above: Any, name: Any) -> Any:
     """The print of a path that starts at a broker and goes on as another does."""
     mix = (above ^ name) * np.uint64(0x9E3779B97F4A7C15)
     return mix ^ (mix >> np.uint64(29))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def take_prints(net: Any, to: int, state: Any, fates: Any) -> None:
     """Prints of all delivered paths of a judged row; 0 where there is none."""
     for u in range(len(state)):
@@ -89,7 +89,7 @@ def take_prints(net: Any, to: int, state: Any, fates: Any) -> None:
             u = w
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _tally(rows: Any, start: int, stop: int, transit: Any, totals: Any) -> None:
     """Fates of all pairs of some destinations, counted; as `judge`, with nothing kept."""
     brokers = rows.shape[1]

@@ -8,15 +8,17 @@ several, all are told, with a test that tells them apart.
 import csv
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from io import StringIO
 from itertools import chain, pairwise
 from pathlib import Path
 
-from ropewalk.errors import InputError
+from ropewalk.errors import InputError, UsageError
 from ropewalk.federation.facts import Federation
 from ropewalk.federation.names import Failure, link_name
 from ropewalk.findings import Finding, Where
 from ropewalk.routing.scenarios import scenarios_of
 from ropewalk.routing.table import Table
+from ropewalk.verify.bridges import parts
 from ropewalk.verify.check import Check, prepare
 from ropewalk.verify.demand import every_pair
 from ropewalk.verify.paths import path_in
@@ -42,32 +44,47 @@ class Location:
 
     explanations: tuple[Failure, ...]
     unexplained: tuple[Observation, ...]
+    misconfigured: tuple[Observation, ...]
+    """Tests that fail by configuration, with nothing failed."""
     next_test: tuple[str, str] | None
     complete: bool
     """False if there are more explanations than are listed, or larger ones were not tried."""
 
     def findings(self, where: Where) -> Iterator[Finding]:
-        """One finding for what failed, and one per observation that nothing explains."""
+        """One finding for what failed, and one per observation that no failure explains."""
+        for one in self.misconfigured:
+            message = f"{one.source} to {one.to} is not delivered even with nothing failed"
+            yield Finding("V022", message, one.where, "error", {"from": one.source, "to": one.to})
         for one in self.unexplained:
             message = f"{one.source} to {one.to} failed, but all of its path worked for others"
             yield Finding("V021", message, one.where, "error", {"from": one.source, "to": one.to})
         if self.explanations:
             names = [str(one) for one in self.explanations]
-            which = "failed" if len(names) == 1 else "or one of the alternatives failed"
+            shown = names if len(names) <= 6 else [*names[:5], f"{len(names) - 5} more"]
+            which = f"{', '.join(shown[:-1])} or {shown[-1]}" if len(shown) > 1 else shown[0]
             test = f"; a test {' to '.join(self.next_test)} tells more" if self.next_test else ""
-            others = f" (also possible: {', '.join(names[1:6])})" if len(names) > 1 else ""
             witness = {"explanations": names, "next_test": self.next_test}
-            message = f"{names[0]} {which}{others}{test}"
+            message = f"{which} failed, by the paths with nothing failed{test}"
             yield Finding("V020", message, where, "error", witness)
 
 
 def read_observations(path: Path, federation: Federation) -> list[Observation]:
-    """Test results from a CSV file: from, to, and delivered (yes or no; without it, no)."""
+    """Test results from a CSV file: from, to, delivered (yes or no); or a list of what failed.
+
+    Raises InputError with a finding per fault.
+    """
+    if not path.is_file():
+        raise UsageError(f"{path}: there is no such file")
     faults: list[Finding] = []
     found: list[Observation] = []
-    with path.open(newline="", encoding="utf-8-sig") as file:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise InputError([Finding("T001", "it is no UTF-8 text", Where(str(path)))]) from None
+    with StringIO(text, newline="") as file:
         rows = csv.DictReader(file, skipinitialspace=True)
-        if not {"from", "to"} <= set(rows.fieldnames or ()):
+        fields = {(one or "").strip() for one in rows.fieldnames or ()}
+        if not {"from", "to"} <= fields or fields - {"from", "to", "delivered"}:
             message = "no test results: write columns from, to and delivered (yes or no)"
             raise InputError([Finding("T001", message, Where(str(path), 1))])
         for row in rows:
@@ -80,6 +97,8 @@ def read_observations(path: Path, federation: Federation) -> list[Observation]:
                 message = f"delivered: {said!r} is neither yes nor no"
                 faults.append(Finding("T001", message, where))
             found.append(Observation(ends[0], ends[1], said in YES, where))
+        if not found:
+            faults.append(Finding("T001", "it holds no test results", Where(str(path))))
     if faults:
         raise InputError(faults)
     return found
@@ -92,12 +111,23 @@ NO = {"no", "false", "0", "", "failed", "unreachable"}
 def locate(
     federation: Federation, observed: Sequence[Observation], *, table: Table | None = None
 ) -> Location:
-    """The smallest sets of links and brokers that explain the observations."""
+    """The smallest sets of links and brokers that explain the observations.
+
+    By the paths with nothing failed: tests are taken to have run before anything was rerouted.
+    Raises UsageError for brokers that do not exist, or that only bridges join.
+    """
     check = prepare(federation, scenarios_of(federation), every_pair(federation), table=table)
     number = {name: i for i, name in enumerate(check.graph.names)}
-    parts = {one: _parts(check, number[one.source], number[one.to]) for one in observed}
-    working = set(chain.from_iterable(parts[one] for one in observed if one.delivered))
-    suspects = {one: parts[one] - working for one in observed if not one.delivered}
+    _refuse_strangers(federation, observed, number)
+    misconfigured = tuple(
+        one
+        for one in observed
+        if not one.delivered and not path_in(check, number[one.source], number[one.to]).arrives
+    )
+    observed = [one for one in observed if one not in misconfigured]
+    passed = {one: _parts(check, number[one.source], number[one.to]) for one in observed}
+    working = set(chain.from_iterable(passed[one] for one in observed if one.delivered))
+    suspects = {one: passed[one] - working for one in observed if not one.delivered}
     unexplained = tuple(one for one, left in suspects.items() if not left)
     wanted = [left for left in suspects.values() if left]
     found, complete = _smallest(wanted)
@@ -105,9 +135,24 @@ def locate(
     return Location(
         tuple(_failure(one) for one in found[:MOST_TOLD]),
         unexplained,
+        misconfigured,
         _telling(check, found, observed) if len(found) > 1 else None,
         complete and len(found) <= MOST_TOLD,
     )
+
+
+def _refuse_strangers(
+    federation: Federation, observed: Sequence[Observation], number: dict[str, int]
+) -> None:
+    for one in observed:
+        for name in (one.source, one.to):
+            if name not in number:
+                raise UsageError(f"test {one.source} to {one.to}: no broker is called {name!r}")
+    part = parts(federation) if federation.bridges else ()
+    for one in observed if len(part) else ():
+        if part[number[one.source]] != part[number[one.to]]:
+            told = f"test {one.source} to {one.to}: only bridges join them"
+            raise UsageError(f"{told}, and failures are located on links only")
 
 
 Part = tuple[str, ...]

@@ -3,13 +3,13 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from ropewalk.federation.arrays import Ints
 from ropewalk.routing.delta import fail, restore
+from ropewalk.routing.kernels import kernel
 from ropewalk.routing.trees import grow, lay_out
 from ropewalk.verify.check import Check
-from ropewalk.verify.examine import compose
+from ropewalk.verify.rows import compose
 
 
 class Path(NamedTuple):
@@ -25,7 +25,7 @@ class Path(NamedTuple):
         return self.brokers[self.brokers.index(last) : -1]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _compose_in(
     net: Any, to: int, rows: Any, group: int, k: int, failures: Any, tree: Any, row: Any
 ) -> None:

@@ -1,8 +1,14 @@
 """What the federation is required to survive, against what its graph and take-overs allow."""
 
 from collections.abc import Iterator
+from itertools import islice
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
 from ropewalk.findings import Finding, Where
+from ropewalk.routing.scenarios import Down
 from ropewalk.routing.trees import Longs
 from ropewalk.verify.check import Check
 from ropewalk.verify.verdicts import Verdict
@@ -11,32 +17,62 @@ MOST = 50
 """Failures that are told one by one; the rest only by number."""
 
 
-def kept_promises(check: Check, fates: Longs) -> list[Finding]:
-    """A finding for every required failure that no routing could survive."""
-    return list(_broken(check, fates))[:MOST]
+def kept_promises(check: Check, fates: Longs, stranded: Longs, *, strict: bool) -> list[Finding]:
+    """A finding for every required failure that no routing could survive; all are, if strict."""
+    return list(islice(_broken(check, fates[:, Verdict.CUT], stranded, strict=strict), MOST))
 
 
-def _broken(check: Check, fates: Longs) -> Iterator[Finding]:
-    survive = check.federation.requirements.survive
-    where = Where(check.federation.source.file)
-    lost = fates[:, Verdict.CUT]
+def _broken(check: Check, lost: Longs, stranded: Longs, *, strict: bool) -> Iterator[Finding]:
     for k in lost.nonzero()[0].tolist():
         down = check.scenarios.down(k)
-        required = (
-            (not down.brokers and len(down.links) <= survive.links)
-            or (not down.links and len(down.brokers) <= survive.brokers)
-        ) and (down.links or down.brokers)
-        if not required:
+        if k == 0 or not (strict or _required(check, down)):
             continue
-        failure, stranded = check.scenarios.name(k), int(check.moves.stranded[k])
-        cut = int(lost[k]) - stranded
-        witness = {"failure": failure, "pairs": int(lost[k]), "stranded": stranded}
+        failure, gone = check.scenarios.name(k), int(stranded[k])
+        cut = int(lost[k]) - gone
+        witness = {"failure": failure, "pairs": int(lost[k]), "stranded": gone}
         if cut:
             told = f"{failure} must be survived, but without it {_pairs(cut)} no path is left"
-            yield Finding("V007", f"{told}: add a link around it", where, "error", witness)
-        if stranded:
-            told = f"{failure} must be survived, but {_pairs(stranded)} a client has no broker left"
-            yield Finding("V008", f"{told}: name a takeover for it", where, "error", witness)
+            examples = cut_pairs(check, k)
+            like = f", such as {examples[0]}" if examples else ""
+            witness |= {"examples": examples}
+            advice = f"{told}{like}: add a link around it"
+            yield Finding("V007", advice, _where(check, down), "error", witness)
+        if gone:
+            told = f"{failure} must be survived, but {_pairs(gone)} a client has no broker left"
+            advice = f"{told}: name a takeover for it"
+            yield Finding("V008", advice, _where(check, down), "error", witness)
+
+
+def _required(check: Check, down: Down) -> bool:
+    survive = check.federation.requirements.survive
+    return (not down.brokers and len(down.links) <= survive.links) or (
+        not down.links and len(down.brokers) <= survive.brokers
+    )
+
+
+def _where(check: Check, down: Down) -> Where:
+    """The line of what fails, the first of several."""
+    source = check.federation.source
+    if down.links:
+        return source.where("links", down.links[0])
+    return source.where("brokers", down.brokers[0])
+
+
+def cut_pairs(check: Check, k: int, most: int = 5) -> list[str]:
+    """Some of the pairs that a failure cuts apart, with a topic of each."""
+    down, graph, demand = check.scenarios.down(k), check.graph, check.demand
+    up = ~np.isin(np.arange(graph.links), down.links)
+    up &= ~np.isin(graph.ends, down.brokers).any(axis=1)
+    a, b = graph.ends[up].T
+    grid = csr_array((np.ones(len(a)), (a, b)), shape=(graph.brokers, graph.brokers))
+    _, part = connected_components(grid, directed=False)
+    alive = ~np.isin(demand.source, down.brokers) & ~np.isin(demand.to, down.brokers)
+    apart = np.flatnonzero(alive & (part[demand.source] != part[demand.to]))
+    return [
+        f"{(demand.topics(i) or ['a message'])[0]} from {graph.names[demand.source[i]]}"
+        f" to {graph.names[demand.to[i]]}"
+        for i in apart[:most].tolist()
+    ]
 
 
 def _pairs(count: int) -> str:

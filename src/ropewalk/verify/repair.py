@@ -12,7 +12,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ropewalk.federation.arrays import Bools, Ints
+from ropewalk.federation.dump import flow
 from ropewalk.federation.facts import Federation, Route
+from ropewalk.federation.plain import plain
+from ropewalk.federation.source import Source
 from ropewalk.verify.check import Check
 from ropewalk.verify.faults import Fault, finding_of
 from ropewalk.verify.paths import rows_in
@@ -33,7 +36,7 @@ class Repair:
     bad_after: int
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Repaired:
     """All proposals, made one after the other, and what they lead to."""
 
@@ -42,6 +45,14 @@ class Repaired:
     result: Verification
     left: tuple[str, ...]
     """Faults that no change of entries takes away."""
+
+    def __repr__(self) -> str:
+        return f"<Repaired: {[one.words for one in self.repairs]}, left: {len(self.left)}>"
+
+    @property
+    def mended(self) -> bool:
+        """Whether no bad case is left."""
+        return not _bad(self.result)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,25 +66,28 @@ class Entry:
 def repair(result: Verification) -> Repaired:
     """Propose repairs for the faults of a verification, until nothing is left that entries mend."""
     repairs: list[Repair] = []
-    hopeless: dict[tuple[int, ...], str] = {}
+    hopeless: set[tuple[int, ...]] = set()
     for _ in range(MOST_ROUNDS):
         fault = next((one for one in result.faults if _mendable(one, hopeless)), None)
         if fault is None:
             break
         better = _mended(result, fault)
         if better is None:
-            hopeless[fault.path.brokers] = finding_of(result.check, fault).message
+            hopeless.add((fault.to, *fault.path.brokers))
             continue
         words, after = better
         told = finding_of(result.check, fault).message
         repairs.append(Repair(words, told, _bad(result), _bad(after)))
         result = after
-    left = tuple(hopeless.values())
+        hopeless.clear()  # what could not be mended before may be now
+    left = tuple(
+        finding_of(result.check, one).message for one in result.faults if one.verdict in BAD
+    )
     return Repaired(tuple(repairs), result.check.federation, result, left)
 
 
-def _mendable(fault: Fault, hopeless: dict[tuple[int, ...], str]) -> bool:
-    return fault.verdict in BAD and fault.path.brokers not in hopeless
+def _mendable(fault: Fault, hopeless: set[tuple[int, ...]]) -> bool:
+    return fault.verdict in BAD and (fault.to, *fault.path.brokers) not in hopeless
 
 
 def _bad(result: Verification) -> int:
@@ -81,18 +95,24 @@ def _bad(result: Verification) -> int:
 
 
 def _mended(result: Verification, fault: Fault) -> tuple[str, Verification] | None:
-    """The first proposal that takes the fault away and makes nothing worse."""
-    check = result.check
-    entries = _fewest(check, fault)
-    if not entries:
-        return None
-    for words, routes in _proposals(check, fault, entries):
-        after = result.after(replace(check.federation, routes=routes))
+    """Of the proposals that make nothing worse, the one that mends most.
+
+    Of equals it is the one that changes fewest table entries, then the simplest.
+    """
+    check, best = result.check, None
+    least = (_bad(result), 0)
+    for words, size, routes in _proposals(check, fault):
+        edited = replace(check.federation, routes=tuple(route for _, route in routes))
+        lines = [
+            check.federation.source.where("routes", r).line if r >= 0 else 0 for r, _ in routes
+        ]
+        old = check.federation.source
+        edited.written_in(Source(old.file, {**old.lines, "routes": lines}))
+        after = result.after(edited)
         worse = after.fates[:, Verdict.DELIVERED] < result.fates[:, Verdict.DELIVERED]
-        if _bad(after) < _bad(result) and not worse.any():
-            after.check.federation.written_in(check.federation.source)
-            return words, after
-    return None
+        if (_bad(after), size) < least and not worse.any():
+            best, least = (words, after), (_bad(after), size)
+    return best
 
 
 def _fewest(check: Check, fault: Fault) -> list[Entry]:
@@ -106,8 +126,12 @@ def _fewest(check: Check, fault: Fault) -> list[Entry]:
     if fault.verdict == Verdict.TOO_LONG:
         return [Entry(u, int(computed[u])) for u in sorted(handmade)]
     changes, via = _plan(check, to, k, row, computed, allowed)
-    brokers = fault.path.brokers
-    starts = brokers[:1] if fault.verdict == Verdict.LEAK else fault.path.loop or brokers
+    round_trip = fault.verdict in (Verdict.LOOP, Verdict.UTURN)
+    starts = fault.path.loop if round_trip else fault.path.brokers
+    if fault.verdict == Verdict.LEAK:
+        starts = starts[:1]
+    elif len(starts) > 1 and not check.graph.transit[starts[-1]]:
+        starts = starts[:-1]  # the edge that drops what is sent through it does so rightly
     start = min(starts, key=lambda u: (changes[u], u not in handmade, u))
     return _walk(to, start, row, changes, via)
 
@@ -156,39 +180,44 @@ def _walk(to: int, start: int, row: Ints, changes: list[int], via: list[int]) ->
     return entries if u == to else []
 
 
-def _proposals(
-    check: Check, fault: Fault, entries: list[Entry]
-) -> Iterator[tuple[str, tuple[Route, ...]]]:
-    """Changes of the file's routes that give these entries, the simplest first.
+Numbered = list[tuple[int, Route]]
+"""Routes with their numbers so far, -1 for new ones."""
 
-    A route that stands for one entry is dropped or corrected; before one with wildcards, an entry
-    of its own is put.
+
+def _proposals(check: Check, fault: Fault) -> Iterator[tuple[str, int, Numbered]]:
+    """Changes of the routes that may mend a fault, and how many table entries each changes.
+
+    A route on the bad path is dropped, or corrected if it stands for one entry; or entries of
+    their own are put before it: the fewest that make messages arrive.
     """
-    routes = check.federation.routes
-    by_broker = dict(fault.entries)
-    simple = [_is_single(check, routes[r]) for r in by_broker.values() if r >= 0]
-    if len(entries) == 1 and entries[0].at in by_broker and all(simple):
-        entry, r = entries[0], by_broker[entries[0].at]
-        yield f"drop route {r + 1} ({_line(check, r)})", (*routes[:r], *routes[r + 1 :])
-        better = replace(routes[r], next=check.graph.names[entry.next])
-        words = f"route {r + 1} ({_line(check, r)}): next: {better.next}"
-        yield words, (*routes[:r], better, *routes[r + 1 :])
-    for source in ("*", check.graph.names[fault.path.brokers[0]]):
+    routes: Numbered = list(enumerate(check.federation.routes))
+    entries = _fewest(check, fault)
+    wanted = {entry.at: entry.next for entry in entries}
+    for broker, r in dict(fault.entries).items():
+        if r < 0:
+            continue
+        yield f"drop {_called(check, r)}", _reach(check, r), [*routes[:r], *routes[r + 1 :]]
+        route = routes[r][1]
+        if "*" not in route.at and "*" not in route.to and broker in wanted:
+            better = replace(route, next=check.graph.names[wanted[broker]])
+            words = f"{_called(check, r)}: next: {better.next}"
+            yield words, 1, [*routes[:r], (r, better), *routes[r + 1 :]]
+    for source in ("*", check.graph.names[fault.path.brokers[0]]) if entries else ():
         yield _inserted(check, fault, entries, source)
 
 
 def _inserted(
     check: Check, fault: Fault, entries: list[Entry], source: str
-) -> tuple[str, tuple[Route, ...]]:
-    routes = list(check.federation.routes)
-    names, k = check.graph.names, fault.scenarios[0]
-    by_broker = dict(fault.entries)
+) -> tuple[str, int, Numbered]:
+    """New entries before the routes that they overrule."""
+    routes: Numbered = list(enumerate(check.federation.routes))
+    names, k, by_broker = check.graph.names, fault.scenarios[0], dict(fault.entries)
     words = []
     for entry in entries:
         r = by_broker.get(entry.at, -1)
         colours: tuple[str, ...] = (check.scenarios.name(k),) if k else ()
         if not k and r >= 0:
-            colours = routes[r].colours
+            colours = check.federation.routes[r].colours
         new = Route(
             at=names[entry.at],
             from_=source,
@@ -196,23 +225,23 @@ def _inserted(
             next=names[entry.next],
             colours=colours,
         )
-        before = f" before route {r + 1} ({_line(check, r)})" if r >= 0 else ""
-        words.append(f"add {_shown(new)}{before}")
-        routes.insert(max(r, 0), new)
-        by_broker = {b: (one + 1 if one >= max(r, 0) else one) for b, one in by_broker.items()}
-    return "; ".join(words), tuple(routes)
+        words.append(f"add {_shown(new)}" + (f" before {_called(check, r)}" if r >= 0 else ""))
+        place = next((i for i, (number, _) in enumerate(routes) if number == r), 0)
+        routes.insert(place, (-1, new))
+    return "; ".join(words), len(entries), routes
+
+
+def _reach(check: Check, r: int) -> int:
+    """How many table entries a route stands for."""
+    destinations = sum(r in routes for routes in check.entries.by_destination)
+    return destinations * len(check.entries.at(r))
 
 
 def _shown(route: Route) -> str:
-    source = f", from: {route.from_}" if route.from_ != "*" else ""
-    colours = f", colours: [{', '.join(route.colours)}]" if route.colours else ""
-    return f"{{at: {route.at}{source}, to: {route.to}, next: {route.next}{colours}}}"
+    return flow(plain(route))
 
 
-def _is_single(check: Check, route: Route) -> bool:
-    del check
-    return "*" not in route.at and "*" not in route.to
-
-
-def _line(check: Check, route: int) -> str:
-    return str(check.federation.source.where("routes", route))
+def _called(check: Check, route: int) -> str:
+    """A route by its line where it has one."""
+    where = check.federation.source.where("routes", route)
+    return f"the route at {where}" if where.line else f"route {route + 1}"

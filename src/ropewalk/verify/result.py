@@ -1,6 +1,6 @@
 """The result of a verification, and the function that makes one."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from ropewalk.errors import UsageError
+from ropewalk.federation.arrays import Bools
 from ropewalk.federation.facts import Federation
 from ropewalk.findings import Finding
-from ropewalk.routing.scenarios import scenarios_of
+from ropewalk.routing.scenarios import listed, scenarios_of
 from ropewalk.routing.table import Table
 from ropewalk.routing.trees import Longs
 from ropewalk.verify.bridges import Flooding, apart, flooding_of
-from ropewalk.verify.check import Check, Sight, prepare
+from ropewalk.verify.check import GOING_ON, Check, Sight, prepare
 from ropewalk.verify.demand import Demand, demand_of, every_pair
 from ropewalk.verify.faults import Fault, bad_records, faults_of, finding_of
 from ropewalk.verify.promises import kept_promises
@@ -28,7 +29,16 @@ Pairs = Literal["topics", "all"]
 Outcome = Literal["ok", "findings", "undecided"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Failures, pairs and topics as they were given."""
+
+    failures: tuple[str, ...] | None
+    pairs: Pairs | None
+    topics: tuple[str, ...] | None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Verification:
     """What a federation's configuration does, in every scenario that was asked for."""
 
@@ -37,6 +47,13 @@ class Verification:
     flooding: Flooding
     decided: bool
     """False if time ran out: what was found is true, what was not found is not known."""
+    asked: "Asked"
+    """What was asked for, to ask it again of another federation."""
+    strict: bool = False
+    """Whether failures that no routing could survive are findings as well."""
+
+    def __repr__(self) -> str:
+        return f"<Verification of {self.check.federation.name}: {self.outcome}>"
 
     @cached_property
     def fates(self) -> Longs:
@@ -45,6 +62,11 @@ class Verification:
         fates[1:] += fates[0]
         fates[:, Verdict.CUT] += self.check.moves.stranded
         return np.asarray(fates + self.flooding.fates)
+
+    @cached_property
+    def stranded(self) -> Longs:
+        """How many pairs lack a client's broker, in each scenario."""
+        return self.check.moves.stranded + self.flooding.stranded
 
     @cached_property
     def faults(self) -> list[Fault]:
@@ -60,7 +82,7 @@ class Verification:
         """Everything that is wrong, the worst first."""
         found = [finding_of(self.check, fault) for fault in self.faults]
         found += self.flooding.findings
-        found += kept_promises(self.check, self.fates)
+        found += kept_promises(self.check, self.fates, self.stranded, strict=self.strict)
         found += reconfiguration(self.check.federation)
         return tuple(found)
 
@@ -100,10 +122,11 @@ class Verification:
             "too_long": int(total[Verdict.TOO_LONG]),
             "leaks": int(total[Verdict.LEAK]),
             "unavoidable": int(total[Verdict.CUT]),
-            "stranded": int(self.check.moves.stranded.sum()),
+            "stranded": int(self.stranded.sum()),
             "cuts": self.cuts(10),
             "paths_tested": self.sight.tested,
             "paths_total": self.check.demand.pairs,
+            "not_checked": not_checked(federation),
             "all_told": self._told[1] and all(seen.complete for seen in self.sight.seen),
             "decided": self.decided,
         }
@@ -112,9 +135,9 @@ class Verification:
         """Failures that no routing could survive, the worst first, with the pairs they cost."""
         lost = self.fates[:, Verdict.CUT]
         if not self.check.moving:  # pairs of brokers without clients: a dead one sends nothing
-            lost = lost - self.check.moves.stranded
+            lost = lost - self.stranded
         worst = np.argsort(-lost, kind="stable")[: int((lost > 0).sum())]
-        stranded = self.check.moves.stranded
+        stranded = self.stranded
         return [
             {
                 "failure": self.check.scenarios.name(k),
@@ -132,6 +155,32 @@ class Verification:
         names = [self.check.scenarios.name(k) for k in range(len(self.check.scenarios))]
         return pd.DataFrame({"failure": names, **columns})
 
+    def cases(self) -> "pd.DataFrame":
+        """A row per pair of brokers and failure in which it is not delivered: who, and why not."""
+        import pandas as pd
+
+        check, rows = self.check, []
+        names = check.graph.names
+        counts = np.zeros_like(self.sight.counts)
+        for to in check.destinations:
+            seen = check.look(to, counts, everything=True)
+            for k, pair, verdict in zip(seen.scenario, seen.pair, seen.verdict, strict=True):
+                if verdict != Verdict.DELIVERED:
+                    rows.append((int(k), int(pair), Verdict(verdict).name.lower()))
+        rows += [(int(k), int(pair), "stranded") for k, pair in zip(*check.moves.lost, strict=True)]
+        columns = ["failure", "from", "to", "topics", "fate"]
+        told = [
+            (
+                check.scenarios.name(k),
+                names[check.demand.source[pair]],
+                names[check.demand.to[pair]],
+                check.demand.topics(pair),
+                fate,
+            )
+            for k, pair, fate in sorted(rows)
+        ]
+        return pd.DataFrame(told, columns=columns)
+
     def after(self, federation: Federation) -> "Verification":
         """The verification of an edited federation, looking only at what the edit touches.
 
@@ -145,25 +194,30 @@ class Verification:
 def verify(
     federation: Federation,
     *,
-    failures: Iterable[str] | None = None,
+    failures: str | Iterable[str] | None = None,
     pairs: Pairs | None = None,
+    topics: Iterable[str] | None = None,
     table: Table | None = None,
     most_hops: int | None = None,
-    late: Callable[[], bool] = lambda: False,
+    strict: bool = False,
+    halt: Bools = GOING_ON,
 ) -> Verification:
     """Whether every topic reaches its subscribers, under failures too.
 
     `failures` as in `scenarios_of`; by default what the federation's requirements ask for, and
     without any every single link and every single broker. `pairs` is "topics" or "all" pairs of
-    brokers (the default where there are no topics). `late` is asked now and then; when it says so
-    the rest is left undecided.
+    brokers (the default where there are no topics); `topics` narrows it down to what is owed under
+    these. With `strict` failures that no routing could survive are findings too. When `halt[0]` is
+    set, by another thread, the rest is left undecided.
 
     >>> from ropewalk import generate
     >>> verify(generate("six-broker"), failures=["brokers=1"]).ok
     True
     """
+    failures = None if failures is None else tuple(listed(failures))
+    topics = None if topics is None else tuple(topics)
     scenarios = scenarios_of(federation, default_failures(federation, failures))
-    demand = _demand(federation, pairs)
+    demand = _demand(federation, pairs, topics)
     demand, bridged = apart(federation, demand)
     check = prepare(
         federation,
@@ -173,29 +227,35 @@ def verify(
         most_hops=most_hops,
         moving=bool(len(demand.topic) or not demand.pairs),
     )
-    return examined(check, bridged, late)
+    sight = check.look_at(check.destinations, halt=halt)
+    flooding = flooding_of(federation, scenarios, bridged)
+    asked = Asked(failures, pairs, topics)
+    return Verification(check, sight, flooding, not halt[0], asked, strict)
 
 
-def examined(check: Check, bridged: Demand, late: Callable[[], bool]) -> Verification:
-    """Look at every destination of a check."""
-    destinations = check.destinations
-    sight = check.look_at(destinations, late=late)
-    flooding = flooding_of(check.federation, check.scenarios, bridged)
-    decided = sight.destinations == len(destinations)
-    return Verification(check, sight, flooding, decided)
+def not_checked(federation: Federation) -> list[str]:
+    """What the file promises or requires that this verification says nothing about."""
+    contracts = [topic.contract for topic in federation.topics.values()]
+    found = {
+        "contract.within_ms": any(one.within_ms is not None for one in contracts),
+        "contract.delivery over bridges": bool(federation.bridges)
+        and any(one.delivery in ("exactly-once", "at-most-once") for one in contracts),
+        "requirements.regions": federation.requirements.regions is not None,
+    }
+    return [name for name, there in found.items() if there]
 
 
-def default_failures(federation: Federation, failures: Iterable[str] | None) -> Sequence[str]:
+def default_failures(federation: Federation, failures: str | Iterable[str] | None) -> Sequence[str]:
     """What was asked for, else what is required, else every single link and broker."""
     if failures is not None:
-        return list(failures)
+        return listed(failures)
     survive = federation.requirements.survive
     asked = {"links": survive.links, "brokers": survive.brokers}
     return [f"{kind}={count}" for kind, count in asked.items() if count] or ["links=1", "brokers=1"]
 
 
-def _demand(federation: Federation, pairs: Pairs | None) -> Demand:
+def _demand(federation: Federation, pairs: Pairs | None, topics: Iterable[str] | None) -> Demand:
     if pairs not in (None, "topics", "all"):
         raise UsageError(f"pairs={pairs!r}: write topics or all")
     everything = pairs == "all" or (pairs is None and not federation.topics)
-    return every_pair(federation) if everything else demand_of(federation)
+    return every_pair(federation) if everything else demand_of(federation, topics)

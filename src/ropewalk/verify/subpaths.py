@@ -29,7 +29,8 @@ def select(check: Check, *, rule: Rule = "suffix") -> Selection:
     By the suffix rule in any order; by the paper's, as its algorithm does, in order of
     destinations, marking all pairs of brokers of a path, both ways round, when it is written down.
     """
-    pairs = sorted(set(zip(check.demand.source.tolist(), check.demand.to.tolist(), strict=True)))
+    ends = zip(check.demand.source.tolist(), check.demand.to.tolist(), strict=True)
+    pairs = sorted({(source, to) for source, to in ends if source != to})
     paths = paths_of(check, pairs)
     chosen = _by_suffix(check, paths) if rule == "suffix" else _by_paper(paths)
     return Selection(tuple(chosen), check.demand.pairs)

@@ -18,7 +18,8 @@ def topics(federation: Federation) -> Iterator[Fault]:
         path: Path = ("topics", name)
         if advice := topic_fault(name):
             yield Fault(code="F025", path=path, what="it is no topic or pattern", advice=advice)
-        if not topic.publishers:
+        brought = federation.bridges and topic.subscribers  # by a bridge, under another name
+        if not topic.publishers and not brought:
             advice = "write publishers: [BROKER]"
             yield Fault(code="F024", path=path, what="it has no publisher", advice=advice)
         for role in ("publishers", "subscribers"):

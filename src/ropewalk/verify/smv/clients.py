@@ -7,6 +7,7 @@ subscribers of broker i are, one step later, 0 for nowhere.
 from collections.abc import Iterator
 
 from ropewalk.federation.facts import Federation
+from ropewalk.verify.reconfiguration import lonely
 from ropewalk.verify.takeover import homes_of
 
 
@@ -42,6 +43,7 @@ def _specs(federation: Federation, takers: dict[str, list[int]]) -> Iterator[str
         home = f"X (pub_{i} = {i} & sub_{i} = {i})"
         yield f"LTLSPEC G ((Y down = {i}) & down != {i} -> {home})"
     yield "-- every publisher has a subscriber and every subscriber a publisher"
+    lone = {one.witness["topic"] for one in lonely(federation) if isinstance(one.witness, dict)}
     for topic, facts in federation.topics.items():
-        sides = (str(bool(one)).upper() for one in (facts.publishers, facts.subscribers))
-        yield f"INVARSPEC {' <-> '.join(sides)} -- {topic}"
+        sides = [bool(one) or topic not in lone for one in (facts.publishers, facts.subscribers)]
+        yield f"INVARSPEC {' <-> '.join(str(one).upper() for one in sides)} -- {topic}"

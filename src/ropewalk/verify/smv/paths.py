@@ -27,6 +27,8 @@ def _head(check: Check) -> Iterator[str]:
     yield from (f"--   broker {i} is {name}" for i, name in enumerate(names, start=1))
     if colours > 1:
         yield from (f"--   colour {k + 1} is {check.scenarios.name(k)}" for k in range(colours))
+    if check.federation.bridges:
+        yield "-- native bridges are not in this model: they flood, and follow no table"
     yield "MODULE main"
     yield "VAR"
     yield f"  src : 1..{brokers};"
@@ -62,9 +64,13 @@ def _row_cases(check: Check, to: int) -> Iterator[str]:
         if to in check.scenarios.down(k).brokers:
             yield f"      {colour}dest = {to + 1} : 0;"
             continue
-        for group in range(len(members) - 1, -1, -1):
+        plain = _row(check, to, k, 0)
+        for group in range(len(members) - 1, 0, -1):
+            # What is as without a failure has to be said, too, if other sources' cases follow.
             row = _row(check, to, k, group)
-            yield from _cases(row, row != rows[group], to, colour + members[group])
+            written = (row != rows[group]) | (row != plain)
+            yield from _cases(row, written, to, colour + members[group])
+        yield from _cases(plain, plain != rows[0], to, colour)
     for group in range(len(members) - 1, 0, -1):
         yield from _cases(rows[group], rows[group] != rows[0], to, members[group])
     yield from _cases(rows[0], rows[0] >= 0, to, "")
@@ -126,7 +132,8 @@ def _coloured_specs(check: Check) -> Iterator[str]:
     pairs = zip(check.demand.source.tolist(), check.demand.to.tolist(), strict=True)
     for pair in dict.fromkeys(pairs):
         if 0 in cut.get(pair, ()):
-            continue  # no path even with nothing failed
+            yield _spec(*pair, " & colour = 1")  # no path even with nothing failed
+            continue
         gone = {k for k, brokers in enumerate(dead) if brokers.intersection(pair)}
         without = sorted(gone | cut.get(pair, set()))
         numbers = ", ".join(str(k + 1) for k in without)

@@ -1,0 +1,63 @@
+"""How kernels are compiled: when first called, and kept on disk for the next process.
+
+Numba asks only whether a function's own file has changed, not the files of what it calls: a
+kernel could go on with an old version of another. So all are kept in a folder whose name stands
+for the sources of all of them.
+"""
+
+import os
+from collections.abc import Callable
+from functools import cache
+from hashlib import blake2b
+from pathlib import Path
+from shutil import rmtree
+from typing import Any, TypeVar, cast
+
+from numba import config, njit
+
+F = TypeVar("F", bound=Callable[..., object])
+
+SOURCES = ("routing", "verify")
+"""Packages that hold kernels."""
+
+
+def kernel(function: F) -> F:
+    """Compile a function when it is first called; it lets go of the interpreter's lock."""
+    settings: Any = config
+    elsewhere = settings.CACHE_DIR
+    settings.CACHE_DIR = str(_folder())
+    try:
+        compiled: Any = njit(cache=True, nogil=True)(function)
+    finally:
+        settings.CACHE_DIR = elsewhere
+    return cast("F", compiled)
+
+
+@cache
+def _folder() -> Path:
+    """Where compiled kernels are kept: beside the sources, else in the user's own cache."""
+    package = Path(__file__).parent.parent
+    digest = blake2b(digest_size=8)
+    for source in SOURCES:
+        for file in sorted((package / source).rglob("*.py")):
+            digest.update(file.read_bytes())
+    for home in (package / "__pycache__", _users_cache()):
+        folder = home / f"kernels-{digest.hexdigest()}"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError:
+            continue
+        if os.access(folder, os.W_OK):
+            _forget_others(folder)
+            return folder
+    return _users_cache()
+
+
+def _users_cache() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ropewalk"
+
+
+def _forget_others(folder: Path) -> None:
+    for other in folder.parent.glob("kernels-*"):
+        if other != folder:
+            rmtree(other, ignore_errors=True)
