@@ -73,14 +73,8 @@ def test_a_difference_is_what_two_verifications_differ_by(seed: int) -> None:
     route = random_route(rng, list(old.brokers), old.links)
     new = replace(old, routes=(route, *old.routes))
     found = difference(old, new, failures=["any=1"])
-    delivered = [
-        verify(one, failures=["any=1"], pairs="topics").fates[:, Verdict.DELIVERED] > -1
-        for one in (old, new)
-    ]
-    assert len(delivered[0]) == len(delivered[1])
     before, after = (
-        {(k, s, d) for k, s, d in _delivered(verify(one, failures=["any=1"], pairs="topics"))}
-        for one in (old, new)
+        _delivered(verify(one, failures=["any=1"], pairs="topics")) for one in (old, new)
     )
     told = {
         kind: {
@@ -91,12 +85,13 @@ def test_a_difference_is_what_two_verifications_differ_by(seed: int) -> None:
         }
         for kind in ("lost", "gained")
     }
-    assert told["lost"] == before - after
-    assert told["gained"] == after - before
+    # A pair counts twice if some of its topics stay in their domain: those may fare otherwise.
+    assert told["lost"] == {one[:3] for one in before - after}
+    assert told["gained"] == {one[:3] for one in after - before}
 
 
-def _delivered(result: object) -> set[tuple[str, str, str]]:
-    """(failure, source, destination) of every pair of brokers that is delivered."""
+def _delivered(result: object) -> set[tuple[str, str, str, bool]]:
+    """(failure, source, destination, local) of every pair of brokers that is delivered."""
     from ropewalk.verify.cases import cases_of, scenario_names, triples_of
 
     check = result.check  # type: ignore[attr-defined]
@@ -108,7 +103,7 @@ def _delivered(result: object) -> set[tuple[str, str, str]]:
     keys = np.arange(len(names) * len(common), dtype=np.int64)
     fates, _ = cases.at(keys)
     return {
-        (names[key // len(common)], *common[key % len(common)][:2])
+        (names[key // len(common)], *common[key % len(common)])
         for key in keys[fates == Verdict.DELIVERED].tolist()
     }
 

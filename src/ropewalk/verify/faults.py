@@ -114,7 +114,7 @@ def _in_one_row(check: Check, to: int, k: int, some: list[Bad]) -> list[Fault]:
 def _entries(
     check: Check, bad: Bad, path: Path, row: Ints, computed: Ints
 ) -> tuple[tuple[int, int], ...]:
-    """Hand-made entries on the cycle, else on the path; those that differ from the computed first."""
+    """Hand-made entries on the cycle, else on the path; those first that are not as computed."""
     where = path.loop if bad.verdict in (Verdict.LOOP, Verdict.UTURN) else path.brokers
     number = check.group_of(bad.to, bad.source)
     if not number:
