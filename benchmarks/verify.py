@@ -19,9 +19,14 @@ from ropewalk.routing.table import Rows, shortest_rows
 from ropewalk.verify import verify
 from ropewalk.verify.judge import tally
 from ropewalk.verify.smv import paths_model
+from ropewalk.verify.subpaths import select
 
 PAPER_MS = {6: 85, 12: 379, 24: 729, 48: 1069, 96: 9336, 192: 144605, 384: 2591069}
 """Jia 2014, table 5-8: milliseconds to generate the model (not to check it)."""
+
+
+PAPER_PATHS = {10: 30, 50: 120, 100: 200, 500: 468, 1000: 550, 5000: 570, 10000: 588}
+"""Jia 2014, table 5-5: paths tested with its sub-path detection, of five per topic."""
 
 
 def federation_of(brokers: int, **options: Any) -> Federation:
@@ -125,6 +130,24 @@ def models() -> list[dict[str, Any]]:
     return rows
 
 
+def sub_paths() -> list[dict[str, Any]]:
+    """Paths to be tested, with and without sub-path detection, at the sizes of table 5-5."""
+    rows = []
+    for topics, paper in PAPER_PATHS.items():
+        federation = generate("fifty-broker", topics=topics, subscribers=5)
+        result = verify(federation, failures=[])
+        rows.append(
+            {
+                "topics": topics,
+                "paths": result.summary["paths_total"],
+                "tested": result.summary["paths_tested"],
+                "tested_by_the_papers_rule": len(select(result.check, rule="paper").tested),
+                "paper_tested": paper,
+            }
+        )
+    return rows
+
+
 def double_links() -> dict[str, Any]:
     federation = federation_of(50, topics=10_000, subscribers=5)
     scenarios = len(scenarios_of(federation, ["links=2"]))
@@ -173,11 +196,13 @@ def large(brokers: int) -> dict[str, Any]:
 
 
 def main() -> None:
-    verify(federation_of(12), failures=["any=1"])  # kernels are compiled, or loaded
+    small = verify(federation_of(12), failures=["any=1"])
+    paths_model(small.check)  # kernels are compiled, or loaded
     report(
         "verify",
         tables=tables_and_check(5000),
         single_links=single_links(384),
+        table_5_5=sub_paths(),
         table_5_8=models(),
         double_links=double_links(),
         edit=an_edit(1000),

@@ -37,5 +37,5 @@ pip() {
 pip install --constraint constraints.txt hatchling editables
 pip install --constraint constraints.txt --no-build-isolation --editable '.[dev]'
 echo "setup: compiling kernels (once)" >&2
-.venv/bin/ropewalk generate six-broker | .venv/bin/ropewalk verify - >/dev/null
+.venv/bin/ropewalk generate six-broker | .venv/bin/ropewalk smv - >/dev/null
 touch .venv/.ready

@@ -232,3 +232,13 @@ def test_clients_without_a_broker_are_stranded_not_cut() -> None:
     ).requirements
     result = verify(replace(federation, requirements=required))
     assert {one.code for one in result.findings} == {"V008"}
+
+
+def test_a_bridge_still_delivers_where_a_failure_cuts_the_links() -> None:
+    federation = loads(
+        "{federation: f, brokers: {a: , c: }, links: [{between: [a, c]}],"
+        " bridges: [{from: a, to: c}],"
+        " topics: {t: {publishers: [a], subscribers: [c]}, u: {publishers: [c], subscribers: [a]}}}"
+    )
+    result = verify(federation, failures=["links=1"])
+    assert result.fates[1].tolist() == [1, 0, 0, 0, 0, 0, 1]  # the bridge carries t, not u

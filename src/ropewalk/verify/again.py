@@ -23,7 +23,8 @@ def again(old: Verification, federation: Federation) -> Verification:
     """
     check = old.check
     kept = all(_same(getattr(check.federation, s), getattr(federation, s)) for s in SAME)
-    if not kept or not old.decided or federation.underlay != check.federation.underlay:
+    ground = federation.underlay == check.federation.underlay
+    if not kept or not ground or not old.decided or federation.bridges:
         asked = old.asked
         return verify(
             federation,

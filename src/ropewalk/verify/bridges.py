@@ -1,6 +1,7 @@
 """Fates of what native bridges carry, in every scenario.
 
-Pairs of brokers that links join are the overlay's; the others are the bridges'.
+Pairs of brokers that links join are the overlay's; the others are the bridges'. Where a failure
+cuts the links between a pair, bridges may still deliver.
 """
 
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from ropewalk.federation.topics import common, is_pattern
 from ropewalk.findings import Finding
 from ropewalk.routing.scenarios import Scenarios
 from ropewalk.routing.trees import Longs
+from ropewalk.verify.check import Check
 from ropewalk.verify.demand import Demand
 from ropewalk.verify.flood import Bridges, Flood, flood
 from ropewalk.verify.verdicts import Verdict
@@ -90,6 +92,29 @@ def flooding_of(federation: Federation, scenarios: Scenarios, bridged: Demand) -
         stranded[k] = sum(damaged[-1].stranded(*one[:2]) for one in bridged_pairs(floods, bridged))
     findings = list(bridge_findings(floods, bridged, damaged))
     return Flooding(fates, bridged, stranded, findings)
+
+
+def rescued(check: Check) -> Longs:
+    """What bridges still deliver of the overlay's pairs where a failure cuts all links between.
+
+    As changes of the fates: no longer cut, but delivered.
+    """
+    changes = np.zeros((len(check.scenarios), len(Verdict)), np.int64)
+    if not check.federation.bridges or not len(check.demand.topic):
+        return changes
+    names, topics = check.graph.names, check.demand.topic_names
+    floods: dict[tuple[str, ...], Floods] = {}
+    for to in check.destinations:
+        seen = check.look(to, np.zeros_like(changes), everything=True)
+        cut = np.flatnonzero((seen.verdict == Verdict.CUT) & (seen.scenario > 0))
+        for k, pair in zip(seen.scenario[cut].tolist(), seen.pair[cut].tolist(), strict=True):
+            down = tuple(names[b] for b in check.scenarios.down(k).brokers)
+            now = floods.setdefault(down, Floods(check.federation, down))
+            ends = names[check.demand.source[pair]], names[check.demand.to[pair]]
+            for t in check.demand.topic_numbers(pair):
+                if now.fate(*ends, topics[t]) == Verdict.DELIVERED:
+                    changes[k, [Verdict.CUT, Verdict.DELIVERED]] += [-1, 1]
+    return changes
 
 
 class Floods:

@@ -44,8 +44,12 @@ class Demand:
 
     def topics(self, pair: int) -> list[str]:
         """The topics that a pair is for."""
+        return [self.topic_names[t] for t in dict.fromkeys(self.topic_numbers(pair))]
+
+    def topic_numbers(self, pair: int) -> list[int]:
+        """The number of the topic of every pair of clients that a pair stands for."""
         found = self.topic[self.first_topic[pair] : self.first_topic[pair + 1]]
-        return [self.topic_names[t] for t in dict.fromkeys(found.tolist())]
+        return [int(t) for t in found]
 
 
 def demand_of(federation: Federation, topics: Iterable[str] | None = None) -> Demand:

@@ -1,7 +1,7 @@
 """The result of a verification, and the function that makes one."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,7 +14,7 @@ from ropewalk.findings import Finding
 from ropewalk.routing.scenarios import listed, scenarios_of
 from ropewalk.routing.table import Table
 from ropewalk.routing.trees import Longs
-from ropewalk.verify.bridges import Flooding, apart, flooding_of
+from ropewalk.verify.bridges import Flooding, apart, flooding_of, rescued
 from ropewalk.verify.check import GOING_ON, Check, Sight, prepare
 from ropewalk.verify.demand import Demand, demand_of, every_pair
 from ropewalk.verify.faults import Fault, bad_records, faults_of, finding_of
@@ -229,6 +229,7 @@ def verify(
     )
     sight = check.look_at(check.destinations, halt=halt)
     flooding = flooding_of(federation, scenarios, bridged)
+    flooding = replace(flooding, fates=flooding.fates + rescued(check))
     asked = Asked(failures, pairs, topics)
     return Verification(check, sight, flooding, not halt[0], asked, strict)
 
