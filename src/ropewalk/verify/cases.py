@@ -36,6 +36,8 @@ class Cases:
     print: npt.NDArray[np.uint64]
     base_fate: Ints
     base_print: npt.NDArray[np.uint64]
+    own_scenario: Longs
+    """The side's own scenario for each common one."""
 
     def at(self, keys: Longs) -> tuple[Ints, npt.NDArray[np.uint64]]:
         """Fates and prints of cases; what is not listed is as with nothing failed."""
@@ -109,7 +111,14 @@ def cases_of(side: Verification, common: Sequence[Pair], names: Sequence[str]) -
     base_fate[pair[base]], base_print[pair[base]] = fate[base], prints[base]
     key = scenario[~base] * len(common) + pair[~base]
     order = np.argsort(key, kind="stable")
-    return Cases(key[order], fate[~base][order], prints[~base][order], base_fate, base_print)
+    return Cases(
+        key[order],
+        fate[~base][order],
+        prints[~base][order],
+        base_fate,
+        base_print,
+        own_scenario,
+    )
 
 
 def _own_scenarios(side: Verification, names: Sequence[str]) -> Longs:

@@ -214,7 +214,19 @@ def _changes(
         "changed": was & now & (old_print != new_print),
     }
     for kind, mask in kinds.items():
-        yield from _grouped(kind, keys[mask], new_fate[mask], before, after, common, names)
+        for pair, found in _by_pair(keys[mask], new_fate[mask], len(common)).items():
+            source, to, _ = common[pair]
+            k = found[0][0]  # the smallest scenario gives the paths
+            yield Change(
+                kind,
+                source,
+                to,
+                tuple(_topics(after, source, to)),
+                tuple(names[k] for k, _ in found),
+                _path(before, source, to, int(old.own_scenario[k])),
+                _path(after, source, to, int(new.own_scenario[k])),
+                Verdict(min(found[0][1], Verdict.CUT)),
+            )
 
 
 def _differs(*columns: Any) -> npt.NDArray[np.bool_]:
@@ -222,32 +234,12 @@ def _differs(*columns: Any) -> npt.NDArray[np.bool_]:
     return np.asarray((old_fate != new_fate) | (old_print != new_print))
 
 
-def _grouped(
-    kind: str,
-    keys: Longs,
-    fates: Ints,
-    before: Verification,
-    after: Verification,
-    common: Sequence[Pair],
-    names: Sequence[str],
-) -> Iterator[Change]:
-    """Cases of one kind, gathered by pair; the smallest scenario gives the paths."""
-    pairs: dict[int, list[tuple[int, int]]] = {}
+def _by_pair(keys: Longs, fates: Ints, pairs: int) -> dict[int, list[tuple[int, int]]]:
+    """Cases gathered by pair, as (scenario, fate)."""
+    found: dict[int, list[tuple[int, int]]] = {}
     for key, fate in zip(keys.tolist(), fates.tolist(), strict=True):
-        pairs.setdefault(key % len(common), []).append((key // len(common), fate))
-    for pair, found in pairs.items():
-        source, to, _ = common[pair]
-        failure = names[found[0][0]]
-        yield Change(
-            kind,
-            source,
-            to,
-            tuple(_topics(after, source, to)),
-            tuple(names[k] for k, _ in found),
-            _path(before, source, to, failure),
-            _path(after, source, to, failure),
-            Verdict(min(found[0][1], Verdict.CUT)),
-        )
+        found.setdefault(key % pairs, []).append((key // pairs, fate))
+    return found
 
 
 def _topics(side: Verification, source: str, to: str) -> list[str]:
@@ -260,11 +252,10 @@ def _topics(side: Verification, source: str, to: str) -> list[str]:
     return found
 
 
-def _path(side: Verification, source: str, to: str, failure: str) -> tuple[str, ...]:
-    """The path that messages of a pair take in a failure, from where their clients are then."""
+def _path(side: Verification, source: str, to: str, k: int) -> tuple[str, ...]:
+    """The path that messages of a pair take in a scenario, from where their clients are then."""
     check = side.check
     names, scenarios = check.graph.names, check.scenarios
-    k = next((k for k in range(len(scenarios)) if scenarios.name(k) == failure), 0)
     homes, down = homes_of(check.federation), scenarios.down(k).brokers
     start = home(names.index(source), homes.publishers, down)
     end = home(names.index(to), homes.subscribers, down)

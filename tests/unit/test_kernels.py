@@ -1,0 +1,61 @@
+"""Compiled kernels are kept on disk, and never outlive a change of any kernel's source."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ropewalk.federation.generators import generate
+from ropewalk.routing import kernels
+from ropewalk.verify import verify
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A package of two kernels in two files, the second calling the first."""
+    root = tmp_path / "pack"
+    for source in kernels.SOURCES:
+        (root / source).mkdir(parents=True)
+    (root / "routing" / "one.py").write_text("def one(): return 1\n")
+    monkeypatch.setattr(kernels, "__file__", str(root / "routing" / "kernels.py"))
+    kernels._folder.cache_clear()
+    yield root
+    kernels._folder.cache_clear()
+
+
+def test_a_change_of_any_source_gives_another_folder_and_forgets_the_old(package: Path) -> None:
+    first = kernels._folder()
+    kernels._folder.cache_clear()
+    assert kernels._folder() == first
+    (package / "verify" / "two.py").write_text("def two(): return 2\n")
+    kernels._folder.cache_clear()
+    second = kernels._folder()
+    assert second != first
+    assert (second.is_dir(), first.exists()) == (True, False)
+
+
+def test_the_users_cache_is_used_where_the_package_cannot_be_written(
+    package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (package / "__pycache__").write_text("a file, so no folder can be made in it")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert kernels._folder().is_relative_to(tmp_path / "cache")
+
+
+def test_other_code_keeps_its_own_numba_cache() -> None:
+    program = (
+        "import ropewalk.routing.trees; from numba import config; print(repr(config.CACHE_DIR))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=100, check=True
+    )
+    assert done.stdout.strip() == "''"
+
+
+def test_a_halt_leaves_the_rest_undecided() -> None:
+    halt = np.ones(1, np.bool_)
+    result = verify(generate("ring", brokers=6), failures=["links=1"], halt=halt)
+    assert (result.decided, result.outcome) == (False, "undecided")
