@@ -10,7 +10,6 @@ import pytest
 from ropewalk import InputError, read_table, shortest_paths
 from ropewalk.federation.facts import Federation
 from ropewalk.federation.generators import generate
-from ropewalk.routing.reading import listed
 from ropewalk.routing.table import Table
 from ropewalk.verify import Verdict, verify
 
@@ -21,7 +20,7 @@ def ring() -> Federation:
 
 
 def written(table: Table, path: Path, *, change: dict[tuple[str, str], str] | None = None) -> Path:
-    rows = [(at, to, (change or {}).get((at, to), hop)) for at, to, hop in listed(table)]
+    rows = [(at, to, (change or {}).get((at, to), hop)) for at, to, hop in table.entries()]
     path.write_text("at,to,next\n" + "".join(f"{a},{b},{c}\n" for a, b, c in rows))
     return path
 
@@ -36,6 +35,8 @@ def test_a_computed_table_that_is_given_back_is_the_same(ring: Federation, tmp_p
     own = shortest_paths(ring)
     given = read_table(written(own, tmp_path / "t.csv"), ring)
     assert (given.next == own.next).all()
+    own.frame().to_csv(tmp_path / "frame.csv", index=False)
+    assert (read_table(tmp_path / "frame.csv", ring).next == own.next).all()
     result = verify(ring, failures=[], pairs="all", table=given)
     assert (result.ok, result.summary["delivered"]) == (True, 12)
 
@@ -43,7 +44,7 @@ def test_a_computed_table_that_is_given_back_is_the_same(ring: Federation, tmp_p
 def test_the_square_form_and_parquet_are_the_same_table(ring: Federation, tmp_path: Path) -> None:
     own = shortest_paths(ring)
     (tmp_path / "square.csv").write_text("\n".join(square(own)))
-    rows = list(zip(*listed(own), strict=True))
+    rows = list(zip(*own.entries(), strict=True))
     columns = dict(zip(("at", "to", "next"), map(list, rows), strict=True))
     pq.write_table(pa.table(columns), tmp_path / "t.parquet")
     for file in ("square.csv", "t.parquet"):
@@ -65,11 +66,11 @@ def test_rows_for_a_failure_hold_in_it_alone(ring: Federation, tmp_path: Path) -
     from dataclasses import replace
 
     lines = ["at,to,next,failure"]
-    lines += [f"{at},{to},{hop}," for at, to, hop in listed(shortest_paths(ring))]
+    lines += [f"{at},{to},{hop}," for at, to, hop in shortest_paths(ring).entries()]
     for e, link in enumerate(ring.links):
         damaged = replace(ring, links=ring.links[:e] + ring.links[e + 1 :])
         name = "--".join(sorted(link.between))
-        lines += [f"{at},{to},{hop},{name}" for at, to, hop in listed(shortest_paths(damaged))]
+        lines += [f"{at},{to},{hop},{name}" for at, to, hop in shortest_paths(damaged).entries()]
     (tmp_path / "t.csv").write_text("\n".join(lines))
     given = read_table(tmp_path / "t.csv", ring)
     assert verify(ring, failures=["links=1"], pairs="all", table=given).ok

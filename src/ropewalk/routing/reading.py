@@ -5,7 +5,6 @@ square with a row per broker (`at`) and a column per destination.
 """
 
 import csv
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -185,11 +184,3 @@ class _Reader:
 
 def _fault(code: str, message: str, path: Path, line: int = 0) -> Finding:
     return Finding(code, message, Where(str(path), line))
-
-
-def listed(table: Table) -> Iterator[tuple[str, str, str]]:
-    """A table as (at, to, next), for files; nothing for pairs without a next hop."""
-    for to, row in enumerate(table.next):
-        for at in np.flatnonzero(row >= 0):
-            if at != to:
-                yield table.names[int(at)], table.names[to], table.names[int(row[at])]

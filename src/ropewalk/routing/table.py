@@ -3,9 +3,10 @@
 Row `to`, column `at`: so all that decides the fate of messages to one broker lies together.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,9 @@ from ropewalk.federation.arrays import Graph, Ints
 from ropewalk.federation.facts import Federation
 from ropewalk.routing.trees import NOWHERE, fill_rows, net_of
 from ropewalk.routing.workers import spread
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Rows = npt.NDArray[np.int16] | npt.NDArray[np.int32]
 
@@ -43,6 +47,19 @@ class Table:
         """
         found = int(self.next[self._number[to], self._number[at]])
         return None if found == NOWHERE else self.names[found]
+
+    def entries(self) -> Iterator[tuple[str, str, str]]:
+        """Every entry as (at, to, next); none for pairs without a next hop."""
+        for to, row in enumerate(self.next):
+            for at in np.flatnonzero(row >= 0):
+                if at != to:
+                    yield self.names[int(at)], self.names[to], self.names[int(row[at])]
+
+    def frame(self) -> "pd.DataFrame":
+        """A row per entry, as `read_table` reads it."""
+        import pandas as pd
+
+        return pd.DataFrame(self.entries(), columns=["at", "to", "next"])
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from io import StringIO
 from itertools import chain, pairwise
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ropewalk.errors import InputError, UsageError
 from ropewalk.federation.facts import Federation
@@ -22,6 +23,9 @@ from ropewalk.verify.bridges import parts
 from ropewalk.verify.check import Check, prepare
 from ropewalk.verify.demand import every_pair
 from ropewalk.verify.paths import path_in
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MOST_DOWN = 4
 """Explanations by more failures at once are not looked for."""
@@ -49,6 +53,12 @@ class Location:
     next_test: tuple[str, str] | None
     complete: bool
     """False if there are more explanations than are listed, or larger ones were not tried."""
+
+    def frame(self) -> "pd.DataFrame":
+        """A row per explanation, the likeliest first."""
+        import pandas as pd
+
+        return pd.DataFrame({"explanation": [str(one) for one in self.explanations]})
 
     def findings(self, where: Where) -> Iterator[Finding]:
         """One finding for what failed, and one per observation that no failure explains."""

@@ -8,6 +8,7 @@ gone, and nothing else may get worse.
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,6 +22,9 @@ from ropewalk.verify.faults import Fault, finding_of
 from ropewalk.verify.paths import rows_in
 from ropewalk.verify.result import Verification
 from ropewalk.verify.verdicts import BAD, Verdict
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MOST_ROUNDS = 200
 UNREACHED = 10**9
@@ -48,6 +52,13 @@ class Repaired:
 
     def __repr__(self) -> str:
         return f"<Repaired: {[one.words for one in self.repairs]}, left: {len(self.left)}>"
+
+    def frame(self) -> "pd.DataFrame":
+        """A row per proposal, in the order in which they are made."""
+        import pandas as pd
+
+        rows = [(one.words, one.fault, one.bad_before, one.bad_after) for one in self.repairs]
+        return pd.DataFrame(rows, columns=["repair", "fault", "bad_before", "bad_after"])
 
     @property
     def mended(self) -> bool:
