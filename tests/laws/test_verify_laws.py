@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from ropewalk.federation.facts import Federation
 from ropewalk.federation.generators import generate
 from ropewalk.routing import scenarios_of, shortest_paths
-from ropewalk.routing.delta import fail, restore, tree_room
+from ropewalk.routing.delta import fail, plant, restore, tree_room
 from ropewalk.routing.scenarios import link_names
-from ropewalk.routing.trees import FAR, grow, lay_out, net_of
+from ropewalk.routing.trees import FAR, grow, net_of
 from ropewalk.verify import verify
 from ropewalk.verify.repair import repair
 from ropewalk.verify.result import Verification
@@ -158,10 +158,7 @@ def test_what_a_failure_changes_is_what_a_new_tree_has(costs: tuple[int, ...], s
     net, tree, fresh = net_of(graph), tree_room(30, graph.links), tree_room(30, graph.links)
     scenarios = scenarios_of(federation, ["links=1", "brokers=1"])
     to = rng.randrange(30)
-    reached = grow(net, to, tree.state, tree.heap)
-    lay_out(tree.state, reached)
-    for now, old in (("distance", "old_distance"), ("hop", "old_hop")):
-        tree.state[old] = tree.state[now]
+    plant(net, to, tree)
     untouched = tree.state["hop"].copy()
     for k in range(len(scenarios)):
         down = scenarios.down(k)

@@ -11,7 +11,18 @@ import numpy as np
 import numpy.typing as npt
 
 from ropewalk.routing.kernels import kernel
-from ropewalk.routing.trees import FAR, MOST_BROKERS, NOWHERE, STATE, Longs, Records, pop, push
+from ropewalk.routing.trees import (
+    FAR,
+    MOST_BROKERS,
+    NOWHERE,
+    STATE,
+    Longs,
+    Records,
+    grow,
+    lay_out,
+    pop,
+    push,
+)
 
 
 class Tree(NamedTuple):
@@ -33,6 +44,16 @@ def tree_room(brokers: int, links: int) -> Tree:
         np.zeros(2 * links + brokers + 2, np.int64),
         np.zeros(links + 1, np.bool_),
     )
+
+
+@kernel
+def plant(net: Any, to: int, tree: Any) -> None:
+    """Grow the tree to a broker with everything up, ready for failures."""
+    state = tree.state
+    lay_out(state, grow(net, to, state, tree.heap))
+    for u in range(len(state)):
+        state[u].old_distance = state[u].distance
+        state[u].old_hop = state[u].hop
 
 
 @kernel

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ropewalk.federation.arrays import Bools, Ints
-from ropewalk.routing.delta import Tree, fail, restore, tree_room
+from ropewalk.routing.delta import Tree, fail, plant, restore, tree_room
 from ropewalk.routing.kernels import kernel
-from ropewalk.routing.trees import FAR, Longs, Records, grow, lay_out
+from ropewalk.routing.trees import FAR, Longs, Records
 from ropewalk.verify.judge import (
     BLACK_HOLE,
     DELIVERED,
@@ -121,11 +121,7 @@ def _judge_first(
 ) -> int:
     """Grow the tree and judge every group with nothing failed; returns the paths to be tested."""
     tree = room.tree
-    reached = grow(net, to, tree.state, tree.heap)
-    lay_out(tree.state, reached)
-    for u in range(len(tree.state)):
-        tree.state[u].old_distance = tree.state[u].distance
-        tree.state[u].old_hop = tree.state[u].hop
+    plant(net, to, tree)
     tested = 0
     for group in range(len(rows.first) - 1):
         compose(net, rows, group, 0, meant, tree)

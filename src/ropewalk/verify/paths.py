@@ -5,9 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ropewalk.federation.arrays import Ints
-from ropewalk.routing.delta import fail, restore
+from ropewalk.routing.delta import fail, plant, restore
 from ropewalk.routing.kernels import kernel
-from ropewalk.routing.trees import grow, lay_out
 from ropewalk.verify.check import Check
 from ropewalk.verify.rows import compose
 
@@ -29,11 +28,7 @@ class Path(NamedTuple):
 def _compose_in(
     net: Any, to: int, rows: Any, group: int, k: int, failures: Any, tree: Any, row: Any
 ) -> None:
-    reached = grow(net, to, tree.state, tree.heap)
-    lay_out(tree.state, reached)
-    for u in range(len(tree.state)):
-        tree.state[u].old_distance = tree.state[u].distance
-        tree.state[u].old_hop = tree.state[u].hop
+    plant(net, to, tree)
     links = failures.link[failures.first_link[k] : failures.first_link[k + 1]]
     brokers = failures.broker[failures.first_broker[k] : failures.first_broker[k + 1]]
     size, _ = fail(net, to, tree, failures.ends, links, brokers)
