@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from random import Random
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,7 +19,7 @@ from ropewalk.testing import (
     assert_same_meaning,
     assert_survives,
 )
-from ropewalk.verify import Verdict, verify
+from ropewalk.verify import Verdict, Verification, verify
 from tests.conftest import Run
 from tests.laws.oracle import random_federation, random_route
 
@@ -90,14 +91,15 @@ def test_a_difference_is_what_two_verifications_differ_by(seed: int) -> None:
     assert told["gained"] == {one[:3] for one in after - before}
 
 
-def _delivered(result: object) -> set[tuple[str, str, str, bool]]:
+def _delivered(result: Verification) -> set[tuple[str, str, str, bool]]:
     """(failure, source, destination, local) of every pair of brokers that is delivered."""
-    from ropewalk.verify.cases import cases_of, scenario_names, triples_of
+    from ropewalk.verify.cases import cases_of, own_scenarios, scenario_names, triples_of
 
-    check = result.check  # type: ignore[attr-defined]
+    check = result.check
     common = sorted({one[1:] for one in triples_of(check.federation, "topics")})
-    names = scenario_names(result)  # type: ignore[arg-type]
-    cases = cases_of(result, common, names)  # type: ignore[arg-type]
+    names = scenario_names(result)
+    own = own_scenarios(result, names)
+    cases = cases_of(result, triples_of(check.federation, "topics"), common, own)
     import numpy as np
 
     keys = np.arange(len(names) * len(common), dtype=np.int64)
@@ -217,3 +219,55 @@ def test_a_topic_is_asserted_with_the_patterns_that_meet_it() -> None:
     assert_delivers(federation, publisher="a", subscriber="b")
     with pytest.raises(AssertionError, match="no broker 'z'"):
         assert_delivers(federation, publisher="z")
+
+
+def test_a_bridge_that_saved_a_pair_from_a_failure_is_missed() -> None:
+    def of(bridges: str) -> Federation:
+        return loads(
+            "{federation: b, brokers: {a: , b: , c: },"
+            " links: [{between: [a, b]}, {between: [b, c]}],"
+            f" bridges: [{bridges}], topics: {{t: {{publishers: [a], subscribers: [c]}}}}}}"
+        )
+
+    saved = of("{from: a, to: c, patterns: [t]}")
+    (lost,) = difference(saved, of(""), failures=["links=1"]).changes
+    assert (lost.kind, lost.failures) == ("lost", ("a--b", "b--c"))
+    assert len(verify(saved, failures=["links=1"]).cases()) == 0
+
+
+def test_a_failure_of_parts_that_one_side_lacks_is_that_of_the_others() -> None:
+    def of(more: str, link: str) -> Federation:
+        return loads(
+            f"{{federation: p, brokers: {{a: , b: {more}}}, links: [{{between: [a, b]}}{link}],"
+            " topics: {t: {publishers: [a], subscribers: [b]}}}"
+        )
+
+    old, new = of(", x: ", ", {between: [b, x]}"), of("", "")
+    assert difference(old, new, failures=["a--b+x"]).empty
+
+
+def test_topics_of_one_side_alone_change_nothing_for_the_others() -> None:
+    def of(topics: str) -> Federation:
+        return loads(
+            "{federation: b, brokers: {a: , b: }, bridges: [{from: a, to: b, patterns: [t]}],"
+            f" topics: {{t: {{publishers: [a], subscribers: [b]}}{topics}}}}}"
+        )
+
+    found = difference(of(""), of(", u: {publishers: [a], subscribers: [b]}"), failures=["none"])
+    assert (found.changes, found.only_new) == ((), (("u", "a", "b"),))
+
+
+@given(st.integers(0, 2**32))
+@settings(max_examples=40)
+def test_cases_list_every_pair_and_failure_that_is_not_delivered(seed: int) -> None:
+    """As many as are counted, in every failure; and findings name as many scenarios."""
+    result = verify(random_federation(Random(seed)), failures=["any=1"], pairs="topics")
+    cases = result.cases().explode("topics")
+    bad = {one.name.lower() for one in Verdict} - {"delivered", "cut"}
+    for one, counted in zip(result.frame().itertuples(), result.fates, strict=True):
+        told = cases[(cases["failure"] == one.failure) & cases["fate"].isin(bad)]
+        assert told.empty == (not counted[1:6].any())
+    gone = cases[cases["fate"].isin(["cut", "stranded"])]
+    assert set(gone["failure"]) == {
+        result.check.scenarios.name(int(k)) for k in np.flatnonzero(result.fates[:, Verdict.CUT])
+    }

@@ -33,6 +33,8 @@ def test_a_change_of_any_source_gives_another_folder_and_forgets_the_old(package
     (package / "verify" / "two.py").write_text("def two(): return 2\n")
     kernels._folder.cache_clear()
     second = kernels._folder()
+    assert first is not None
+    assert second is not None
     assert second != first
     assert (second.is_dir(), first.exists()) == (True, False)
 
@@ -42,7 +44,19 @@ def test_the_users_cache_is_used_where_the_package_cannot_be_written(
 ) -> None:
     (package / "__pycache__").write_text("a file, so no folder can be made in it")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    assert kernels._folder().is_relative_to(tmp_path / "cache")
+    folder = kernels._folder()
+    assert folder is not None
+    assert folder.is_relative_to(tmp_path / "cache")
+
+
+def test_without_any_place_kernels_are_not_kept(
+    package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (package / "__pycache__").write_text("a file")
+    (tmp_path / "file").write_text("another")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    assert kernels._folder() is None
+    assert kernels.kernel(lambda: 7)() == 7
 
 
 def test_other_code_keeps_its_own_numba_cache() -> None:

@@ -163,7 +163,7 @@ def test_what_entries_cannot_mend_is_said(ropewalk: Run, tmp_path: Path) -> None
     ran = ropewalk("verify", file, "--failures", "none", "--fix")
     assert ran.code == 1
     assert "V005" in ran.out
-    assert "No change of entries mends this" in ran.out
+    assert "No single change was found that mends this" in ran.out
 
 
 def test_messages_sent_into_an_edge_are_dropped(ropewalk: Run, tmp_path: Path) -> None:
@@ -245,7 +245,6 @@ def test_reports_that_cannot_be_written_are_told(ropewalk: Run, six: Path) -> No
     ran = ropewalk("verify", six, "--sarif", six.parent / "no" / "r.sarif")
     assert ran.code == 2
     assert "there is no folder" in ran.err
-    assert "Everything that could be delivered" in ran.out  # the report hides nothing
 
 
 def test_what_failed_is_told_from_test_results(ropewalk: Run, six: Path) -> None:

@@ -23,7 +23,7 @@ def diff(
 
     Exit 0 if both mean the same, however they are written; 1 if they do not.
     """
-    with contract("diff", as_json=as_json), reported(sarif, junit) as told:
+    with contract("diff", as_json=as_json), reported("diff", sarif, junit) as told:
         from ropewalk.federation.loading import MAX_YAML_MB
         from ropewalk.verify.difference import difference
 

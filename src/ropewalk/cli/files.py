@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ropewalk.cli.contract import finish, say
-from ropewalk.errors import InputError
+from ropewalk.errors import InputError, UsageError
 from ropewalk.report.document import Document
 
 if TYPE_CHECKING:
@@ -29,35 +29,38 @@ def load_from(path: Path, *, max_mb: float) -> "Federation":
 
 
 @contextmanager
-def reported(sarif: Path | None, junit: Path | None) -> Iterator[list[Document]]:
+def reported(command: str, sarif: Path | None, junit: Path | None) -> Iterator[list[Document]]:
     """Also write what a verb has to say in the forms that other tools read.
 
-    The verb adds its document to the list; faults of the input are reported as well. What it says
-    itself comes first, so that a report that cannot be written hides nothing.
+    The verb adds its document to the list; faults of the input are reported as well. A report that
+    cannot be written hides nothing: that is said on stderr, after the rest.
     """
+    for path in (sarif, junit):
+        if path is not None and not path.parent.is_dir():
+            raise UsageError(f"{path}: there is no folder {path.parent}: make it, or name another")
     told: list[Document] = []
     try:
         yield told
     except InputError as error:
-        told.append(Document("verify", "refused", {}, error.findings))
-        _write(told, sarif, junit)
+        told.append(Document(command, "refused", {}, error.findings))
         raise
-    except typer.Exit:
-        _write(told, sarif, junit)
-        raise
-    _write(told, sarif, junit)
+    finally:
+        for document in told:
+            _write(document, sarif, junit)
 
 
-def _write(told: list[Document], sarif: Path | None, junit: Path | None) -> None:
+def _write(document: Document, sarif: Path | None, junit: Path | None) -> None:
     from ropewalk import __version__
     from ropewalk.federation.saving import write_text
     from ropewalk.report import exchange
 
-    for document in told:
+    try:
         if sarif is not None:
             write_text(sarif, exchange.sarif(document, __version__))
         if junit is not None:
             write_text(junit, exchange.junit(document))
+    except UsageError as error:
+        typer.echo(f"ropewalk {document.command}: {error}", err=True)
 
 
 def deliver(command: str, federation: "Federation", out: Path, *, as_json: bool) -> None:

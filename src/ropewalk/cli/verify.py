@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
-from threading import Timer
+from threading import TIMEOUT_MAX, Timer
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -71,9 +71,11 @@ def verify(
     Every fault of the file is told at once. Then every publisher and subscriber of every topic:
     delivered, in a loop, dropped, sent back, or cut off by a failure that no routing could survive.
     """
-    with contract("verify", as_json=as_json), reported(sarif, junit) as told:
+    with contract("verify", as_json=as_json), reported("verify", sarif, junit) as told:
         start = perf_counter()
-        _refuse_odd(observed, fix, out, failures or pairs or most_hops or strict or budget)
+        _refuse_odd(
+            observed, fix, out, failures or pairs or most_hops or strict or budget is not None
+        )
         with progress(f"verifying {path}"):
             federation = _loaded(path)
             given = _table(table, federation)
@@ -122,7 +124,7 @@ def _verified(
     from ropewalk.verify import verify as verified
 
     halt = np.zeros(1, np.bool_)
-    clock = Timer(budget, lambda: halt.fill(True)) if budget is not None else None
+    clock = Timer(min(budget, TIMEOUT_MAX), halt.fill, [True]) if budget is not None else None
     if clock is not None:
         clock.daemon = True
         clock.start()
@@ -153,7 +155,9 @@ def _told(result: "Verification", *, fix: bool, out: Path | None) -> tuple[Docum
 
     summary: dict[str, Any] = dict(result.summary)
     text = verification_text(result, summary)
-    if fix:
+    if fix and not result.decided:
+        text += "\nNothing is repaired: not all was looked at within the budget."
+    elif fix:
         repaired = _repaired(result, out)
         summary["repairs"] = [one.words for one in repaired.repairs]
         summary["repaired"] = repaired.mended

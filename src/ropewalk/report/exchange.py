@@ -49,7 +49,8 @@ def _result(finding: Finding, used: list[str]) -> dict[str, object]:
 def junit(document: Document) -> str:
     """A JUnit test suite: a failed case per finding, or one that passed."""
     errors = [one for one in document.findings if one.severity == "error"]
-    cases = len(document.findings) or 1
+    undecided = document.outcome == "undecided"
+    cases = len(document.findings) + (undecided or not document.findings)
     suite = Xml.Element(
         "testsuite",
         name=f"ropewalk {document.command}",
@@ -65,7 +66,7 @@ def junit(document: Document) -> str:
             failure.text = f"{finding.where}\n{json.dumps(finding.witness, ensure_ascii=False)}"
         else:
             Xml.SubElement(case, "system-out").text = finding.message
-    if not document.findings:
+    if not document.findings or document.outcome == "undecided":
         case = Xml.SubElement(suite, "testcase", name=document.command, classname="ropewalk")
         if document.outcome == "undecided":
             Xml.SubElement(case, "error", message="could not decide within the budget")

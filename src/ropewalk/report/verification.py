@@ -73,7 +73,7 @@ def repair_text(repaired: Repaired, out: Path | None) -> Iterator[str]:
     for one in repaired.repairs:
         yield f"Repair: {one.words} ({plural(one.bad_before, 'bad case')}, then {one.bad_after:,})"
     for fault in repaired.left:
-        yield f"No change of entries mends this: {fault}"
+        yield f"No single change was found that mends this: {fault}"
     if not repaired.repairs and not repaired.left:
         yield "Nothing to repair in the routes."
     if repaired.repairs:

@@ -7,6 +7,7 @@ for the sources of all of them.
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
@@ -24,33 +25,32 @@ SOURCES = ("routing", "verify")
 def kernel(function: F) -> F:
     """Compile a function when it is first called; it lets go of the interpreter's lock."""
     settings: Any = config
-    elsewhere = settings.CACHE_DIR
-    settings.CACHE_DIR = str(_folder())
+    elsewhere, folder = settings.CACHE_DIR, _folder()
+    settings.CACHE_DIR = str(folder or elsewhere)
     try:
-        compiled: Any = njit(cache=True, nogil=True)(function)
+        compiled: Any = njit(cache=folder is not None, nogil=True)(function)
     finally:
         settings.CACHE_DIR = elsewhere
     return cast("F", compiled)
 
 
 @cache
-def _folder() -> Path:
-    """Where compiled kernels are kept: beside the sources, else in the user's own cache."""
+def _folder() -> Path | None:
+    """Where compiled kernels are kept: beside the sources, in the user's cache, or nowhere."""
     package = Path(__file__).parent.parent
     digest = blake2b(digest_size=8)
     for source in SOURCES:
         for file in sorted((package / source).rglob("*.py")):
             digest.update(file.read_bytes())
-    for home in (package / "__pycache__", _users_cache()):
-        folder = home / f"kernels-{digest.hexdigest()}"
-        try:
+    homes: tuple[Callable[[], Path], ...] = (lambda: package / "__pycache__", _users_cache)
+    for home in homes:
+        with suppress(OSError, RuntimeError):  # no place to write, or no home at all
+            folder = home() / f"kernels-{digest.hexdigest()}"
             folder.mkdir(parents=True, exist_ok=True)
-        except OSError:
-            continue
-        if os.access(folder, os.W_OK):
-            _forget_others(folder)
-            return folder
-    return _users_cache()
+            if os.access(folder, os.W_OK):
+                _forget_others(folder)
+                return folder
+    return None
 
 
 def _users_cache() -> Path:

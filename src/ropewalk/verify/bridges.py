@@ -4,6 +4,7 @@ Pairs of brokers that links join are the overlay's; the others are the bridges'.
 cuts the links between a pair, bridges may still deliver.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
@@ -11,7 +12,7 @@ from hashlib import blake2b
 import numpy as np
 import numpy.typing as npt
 
-from ropewalk.federation.arrays import Ints, broker_of
+from ropewalk.federation.arrays import Bools, Ints, broker_of
 from ropewalk.federation.facts import Federation
 from ropewalk.federation.topics import common, is_pattern
 from ropewalk.findings import Finding
@@ -26,6 +27,26 @@ EXAMPLE = "x"
 """Stands for any level when a pattern is followed through bridges."""
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class Rescue:
+    """What bridges still deliver of the overlay's pairs where a failure cuts all links between.
+
+    Scenario, pair, and for how many of the pair's clients.
+    """
+
+    scenario: Ints
+    pair: Ints
+    clients: Longs
+
+    def changes(self, scenarios: int) -> Longs:
+        """As changes of the fates: no longer cut, but delivered."""
+        changes = np.zeros((scenarios, len(Verdict)), np.int64)
+        served = np.bincount(self.scenario, self.clients, scenarios).astype(np.int64)
+        changes[:, Verdict.DELIVERED] += served
+        changes[:, Verdict.CUT] -= served
+        return changes
+
+
 @dataclass(frozen=True, eq=False)
 class Flooding:
     """What bridges do: fates of their pairs in every scenario, and what is wrong."""
@@ -35,6 +56,7 @@ class Flooding:
     stranded: Longs
     """Pairs of which a client has no broker left, in each scenario."""
     findings: list[Finding] = field(default_factory=list)
+    rescue: Rescue | None = None
 
     @property
     def pairs(self) -> int:
@@ -74,7 +96,9 @@ def _some(demand: Demand, kept: npt.NDArray[np.bool_]) -> Demand:
     )
 
 
-def flooding_of(federation: Federation, scenarios: Scenarios, bridged: Demand) -> Flooding:
+def flooding_of(
+    federation: Federation, scenarios: Scenarios, bridged: Demand, halt: Bools
+) -> Flooding:
     """Follow every topic from every publisher through the bridges, in every scenario."""
     from ropewalk.verify.bridge_faults import bridge_findings
 
@@ -87,6 +111,8 @@ def flooding_of(federation: Federation, scenarios: Scenarios, bridged: Demand) -
     damaged = []
     for k in np.flatnonzero(np.diff(scenarios.first_broker)).tolist():
         down = tuple(scenarios.broker_names[b] for b in scenarios.down(k).brokers)
+        if halt[0]:
+            break
         damaged.append(Floods(federation, down, before=floods))
         fates[k] = _fates(damaged[-1], bridged)
         stranded[k] = sum(damaged[-1].stranded(*one[:2]) for one in bridged_pairs(floods, bridged))
@@ -94,27 +120,37 @@ def flooding_of(federation: Federation, scenarios: Scenarios, bridged: Demand) -
     return Flooding(fates, bridged, stranded, findings)
 
 
-def rescued(check: Check) -> Longs:
-    """What bridges still deliver of the overlay's pairs where a failure cuts all links between.
-
-    As changes of the fates: no longer cut, but delivered.
-    """
-    changes = np.zeros((len(check.scenarios), len(Verdict)), np.int64)
-    if not check.federation.bridges or not len(check.demand.topic):
-        return changes
-    names, topics = check.graph.names, check.demand.topic_names
+def rescue_of(check: Check, halt: Bools) -> Rescue:
+    """Follow what is cut through the bridges; nothing if there are none, or time is up."""
+    found: list[tuple[int, int, int]] = []
     floods: dict[tuple[str, ...], Floods] = {}
-    for to in check.destinations:
-        seen = check.look(to, np.zeros_like(changes), everything=True)
+    wanted = check.federation.bridges and len(check.demand.topic) and not halt[0]
+    counts = np.zeros((len(check.scenarios), len(Verdict)), np.int64)
+    for to in check.destinations if wanted else ():
+        seen = check.look(to, counts, everything=True, halt=halt)
         cut = np.flatnonzero((seen.verdict == Verdict.CUT) & (seen.scenario > 0))
         for k, pair in zip(seen.scenario[cut].tolist(), seen.pair[cut].tolist(), strict=True):
-            down = tuple(names[b] for b in check.scenarios.down(k).brokers)
-            now = floods.setdefault(down, Floods(check.federation, down))
-            ends = names[check.demand.source[pair]], names[check.demand.to[pair]]
-            for t in check.demand.topic_numbers(pair):
-                if now.fate(*ends, topics[t]) == Verdict.DELIVERED:
-                    changes[k, [Verdict.CUT, Verdict.DELIVERED]] += [-1, 1]
-    return changes
+            down = tuple(check.graph.names[b] for b in check.scenarios.down(k).brokers)
+            if down not in floods:
+                floods[down] = Floods(check.federation, down)
+            if clients := _carried(check, floods[down], pair):
+                found.append((k, pair, clients))
+        if halt[0]:
+            break
+    scenario, pair_, clients_ = np.array(found, np.int32).reshape(-1, 3).T
+    return Rescue(scenario, pair_, clients_.astype(np.int64))
+
+
+def _carried(check: Check, floods: "Floods", pair: int) -> int:
+    """How many of a pair's clients bridges serve."""
+    names, demand = check.graph.names, check.demand
+    ends = names[demand.source[pair]], names[demand.to[pair]]
+    topics = Counter(demand.topic_numbers(pair))
+    return sum(
+        clients
+        for t, clients in topics.items()
+        if floods.fate(*ends, demand.topic_names[t]) == Verdict.DELIVERED
+    )
 
 
 class Floods:

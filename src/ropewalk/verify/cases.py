@@ -3,7 +3,7 @@
 Pairs and scenarios get common numbers by their names.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -51,11 +51,13 @@ class Cases:
         return fate, prints
 
 
+Triple = tuple[str, str, str, bool]
+"""A topic, and a pair that it is owed between."""
 Pair = tuple[str, str, bool]
 """Publisher's broker, subscriber's broker, and whether the topic stays in its domain."""
 
 
-def triples_of(federation: Federation, pairs: Pairs) -> set[tuple[str, str, str, bool]]:
+def triples_of(federation: Federation, pairs: Pairs) -> set[Triple]:
     """Every topic with a pair that it is owed between; no topic where all pairs are asked after."""
     if pairs == "all":
         names = federation.graph.names
@@ -86,22 +88,26 @@ def _pair_numbers(
     return np.array([number.get((names[s], names[d], one), -1) for s, d, one in rows], np.int64)
 
 
-def cases_of(side: Verification, common: Sequence[Pair], names: Sequence[str]) -> Cases:
-    """Everything that happens to the common pairs on one side."""
+def cases_of(
+    side: Verification, triples: Collection[Triple], common: Sequence[Pair], own_scenario: Longs
+) -> Cases:
+    """Everything that happens to the common pairs on one side, as far as common topics go."""
     check = side.check
     pair_number = _pair_numbers(side, check.demand, common)
-    own_scenario = _own_scenarios(side, names)
     counts = np.zeros_like(side.sight.counts)
     seen = [check.look(to, counts, everything=True) for to in check.destinations]
     lost_scenario, lost_pair = check.moves.lost
     gone = np.full(len(lost_pair), GONE, np.int32)
-    bridged = _bridged(side, common)
+    bridged = _bridged(side, triples, common)
     scenario = np.concatenate([*(one.scenario for one in seen), lost_scenario, bridged[0]])
     own = np.concatenate([*(one.pair for one in seen), lost_pair])
     pair = np.concatenate((pair_number[own], bridged[1]))
-    fate = np.concatenate([*(one.verdict for one in seen), gone, bridged[2]])
+    verdicts = np.concatenate([np.zeros(0, np.int32), *(one.verdict for one in seen)])
+    marks = np.concatenate([np.zeros(0, np.uint64), *(one.mark for one in seen)])
+    _serve(side, scenario[: len(verdicts)], own[: len(verdicts)], verdicts, marks)
+    fate = np.concatenate([verdicts, gone, bridged[2]])
     nothing = np.zeros(len(gone), np.uint64)
-    prints = np.concatenate([*(one.mark for one in seen), nothing, bridged[3]])
+    prints = np.concatenate([marks, nothing, bridged[3]])
     kept = pair >= 0
     record, scenario = _spread(scenario[kept], own_scenario)
     pair, fate, prints = pair[kept][record], fate[kept][record], prints[kept][record]
@@ -121,8 +127,26 @@ def cases_of(side: Verification, common: Sequence[Pair], names: Sequence[str]) -
     )
 
 
-def _own_scenarios(side: Verification, names: Sequence[str]) -> Longs:
-    """For each common scenario the side's own: without the parts that this side does not have."""
+BY_BRIDGE = np.uint64(2)
+"""The print of all paths over bridges where links are cut."""
+
+
+def _serve(
+    side: Verification, scenario: Ints, pair: Ints, verdicts: Ints, marks: npt.NDArray[np.uint64]
+) -> None:
+    """Count as delivered what bridges still deliver where links are cut."""
+    rescue = side.flooding.rescue
+    if rescue is None or not len(rescue.pair):
+        return
+    whole = rescue.clients == side.check.demand.weight[rescue.pair]
+    pairs = len(side.check.demand.to)
+    served = rescue.scenario[whole] * np.int64(pairs) + rescue.pair[whole]
+    saved = np.isin(scenario * np.int64(pairs) + pair, served) & (verdicts == Verdict.CUT)
+    verdicts[saved], marks[saved] = Verdict.DELIVERED, BY_BRIDGE
+
+
+def own_scenarios(side: Verification, names: Sequence[str]) -> Longs:
+    """For each scenario the side's own: without the parts that it lacks; -1 if it has none."""
     scenarios, federation = side.check.scenarios, side.check.federation
     own = {scenarios.parts(k): k for k in range(len(scenarios))}
     links, brokers = set(scenarios.link_names), set(scenarios.broker_names)
@@ -138,8 +162,8 @@ def _own_scenarios(side: Verification, names: Sequence[str]) -> Longs:
             sites=failure.sites & sites,
         )
         if left.groups or left.sites:
-            return own.get(scenarios.words(resolve(federation, str(left))), 0)
-        return own.get(str(left), 0)
+            return own.get(scenarios.words(resolve(federation, str(left))), -1)
+        return own.get(str(left), -1)
 
     return np.array([number(name) for name in names], np.int64)
 
@@ -154,7 +178,9 @@ def _spread(scenario: Ints, own_scenario: Longs) -> tuple[Longs, Longs]:
     return np.concatenate([np.zeros(0, np.int64), *runs]), common
 
 
-def _bridged(side: Verification, common: Sequence[Pair]) -> tuple[Any, Any, Any, Any]:
+def _bridged(
+    side: Verification, triples: Collection[Triple], common: Sequence[Pair]
+) -> tuple[Any, Any, Any, Any]:
     """The same of what bridges carry: scenario, pair, fate, and a print of where copies get to."""
     check, demand = side.check, side.flooding.bridged
     number = {pair: i for i, pair in enumerate(common)}
@@ -166,7 +192,10 @@ def _bridged(side: Verification, common: Sequence[Pair]) -> tuple[Any, Any, Any,
         now = Floods(check.federation, down, before=floods) if k else floods
         for source, to, t in bridged_pairs(now, demand):
             topic = demand.topic_names[t]
-            pair = number.get((source, to, check.federation.topics[topic].scope == "domain"), -1)
+            local = check.federation.topics[topic].scope == "domain"
+            if (topic, source, to, local) not in triples:
+                continue
+            pair = number[source, to, local]
             fate, prints = now.fate(source, to, topic), now.print_of(source, topic)
             worst, mixed = found.get((k, pair), (0, 0))
             found[k, pair] = (max(worst, fate), (mixed + prints) % 2**64)

@@ -218,9 +218,12 @@ class Check:
             counts = np.zeros((len(self.scenarios), len(Verdict)), np.int64)
             seen = []
             for to in destinations[start:stop]:
-                seen.append(self.look(to, counts, halt=halt))
+                before = counts.copy() if halt is not GOING_ON else counts
+                one = self.look(to, counts, halt=halt)
                 if halt[0]:
+                    counts = before  # what was only half looked at is not counted
                     break
+                seen.append(one)
             return Sight(counts, [one for one in seen if len(one.pair)], _sums(seen), len(seen))
 
         _ = self.net, self.moves, self.first_move, self.failures, self.demand.first

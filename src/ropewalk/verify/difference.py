@@ -20,7 +20,7 @@ from ropewalk.findings import Finding, Where
 from ropewalk.routing.scenarios import listed, scenarios_of
 from ropewalk.routing.trees import Longs
 from ropewalk.verify.bridges import Floods
-from ropewalk.verify.cases import Cases, Pair, cases_of, scenario_names, triples_of
+from ropewalk.verify.cases import Cases, Pair, cases_of, own_scenarios, scenario_names, triples_of
 from ropewalk.verify.demand import matching_topics
 from ropewalk.verify.paths import path_in
 from ropewalk.verify.result import Pairs, Verification, default_failures, verify
@@ -153,7 +153,14 @@ def difference(
     triples_old, triples_new = triples_of(old, pairs), triples_of(new, pairs)
     common = sorted({one[1:] for one in triples_old & triples_new})
     names = list(dict.fromkeys([*scenario_names(before), *scenario_names(after)]))
-    found = [cases_of(side, common, names) for side in (before, after)]
+    own = [own_scenarios(side, names) for side in (before, after)]
+    shared = np.flatnonzero((own[0] >= 0) & (own[1] >= 0))
+    names = [names[k] for k in shared]
+    both = triples_old & triples_new
+    found = [
+        cases_of(side, both, common, numbers[shared])
+        for side, numbers in zip((before, after), own, strict=True)
+    ]
     changes = list(_changes(before, after, common, names, *found))
     order = list(CODES)
     changes.sort(key=lambda one: (order.index(one.kind), one.source, one.to))
@@ -173,21 +180,29 @@ def _defaults(old: Federation, new: Federation) -> list[str]:
 
 
 def _refuse_unknown(old: Federation, new: Federation, failures: Sequence[str]) -> None:
-    for one in failures:
-        if not _known(old, [one]):
-            scenarios_of(new, [one])  # raises UsageError if the new one does not know it either
+    """Raise UsageError for a part that neither of the two has."""
+    for text in failures:
+        for part in text.split("+"):
+            if not _known(old, [part.strip()]) and not _known(new, [part.strip()]):
+                scenarios_of(new, [part.strip()])
 
 
 def _known(federation: Federation, failures: Sequence[str]) -> list[str]:
-    """Failures that a federation can have; those of parts that it lacks are left out."""
+    """Failures as far as a federation can have them: without the parts that it lacks."""
     kept = []
-    for one in failures:
-        try:
-            scenarios_of(federation, [one])
-        except UsageError:
-            continue
-        kept.append(one)
+    for text in failures:
+        parts = [part.strip() for part in text.split("+") if _has(federation, part.strip())]
+        if parts:
+            kept.append(" + ".join(parts))
     return kept
+
+
+def _has(federation: Federation, part: str) -> bool:
+    try:
+        scenarios_of(federation, [part])
+    except UsageError:
+        return False
+    return True
 
 
 def _changes(

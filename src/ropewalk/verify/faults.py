@@ -16,6 +16,7 @@ from ropewalk.routing.entries import Group
 from ropewalk.verify.check import Check, Seen
 from ropewalk.verify.demand import matching_topics
 from ropewalk.verify.paths import Path, follow, rows_in
+from ropewalk.verify.undelivered import untouched
 from ropewalk.verify.verdicts import Verdict
 
 CODES = {
@@ -28,6 +29,8 @@ CODES = {
 }
 MOST_ROWS = 2000
 """Paths are looked up in so many tables at most; what goes wrong in others is only counted."""
+MOST_EXTENDED = 500
+"""Of more faults than this the scenarios are only those that touch them."""
 SHOWN = 20
 
 
@@ -89,7 +92,20 @@ def faults_of(check: Check, records: list[Bad]) -> tuple[list[Fault], bool]:
                 known.scenarios.append(key[0])
             known.pairs |= fault.pairs
             known.sources |= fault.sources
+    _extend(check, list(found.values()))
     return list(found.values()), True
+
+
+def _extend(check: Check, faults: list[Fault]) -> None:
+    """Faults with nothing failed go on in every scenario that leaves their messages alone."""
+    counts = np.zeros((len(check.scenarios), len(Verdict)), np.int64)
+    seen: dict[int, Seen] = {}
+    for fault in faults[:MOST_EXTENDED] if len(check.scenarios) > 1 else ():
+        if fault.scenarios[0] == 0:
+            if fault.to not in seen:
+                seen[fault.to] = check.look(fault.to, counts, everything=True)
+            same = untouched(check, seen[fault.to], min(fault.pairs))
+            fault.scenarios = sorted({*fault.scenarios, *same})
 
 
 def _in_one_row(check: Check, to: int, k: int, some: list[Bad]) -> list[Fault]:

@@ -67,6 +67,8 @@ class Location:
             yield Finding("V022", message, one.where, "error", {"from": one.source, "to": one.to})
         for one in self.unexplained:
             message = f"{one.source} to {one.to} failed, but all of its path worked for others"
+            if one.delivered:
+                message = f"{one.source} to {one.to} was delivered, but by the tables it is not"
             yield Finding("V021", message, one.where, "error", {"from": one.source, "to": one.to})
         if self.explanations:
             names = [str(one) for one in self.explanations]
@@ -134,7 +136,12 @@ def locate(
         for one in observed
         if not one.delivered and not path_in(check, number[one.source], number[one.to]).arrives
     )
-    observed = [one for one in observed if one not in misconfigured]
+    strange = [
+        one
+        for one in observed
+        if one.delivered and not path_in(check, number[one.source], number[one.to]).arrives
+    ]
+    observed = [one for one in observed if one not in misconfigured and one not in strange]
     passed = {one: _parts(check, number[one.source], number[one.to]) for one in observed}
     working = set(chain.from_iterable(passed[one] for one in observed if one.delivered))
     suspects = {one: passed[one] - working for one in observed if not one.delivered}
@@ -144,7 +151,7 @@ def locate(
     found.sort(key=lambda one: (-_likelihood(federation, one), str(_failure(one))))
     return Location(
         tuple(_failure(one) for one in found[:MOST_TOLD]),
-        unexplained,
+        (*unexplained, *strange),
         misconfigured,
         _telling(check, found, observed) if len(found) > 1 else None,
         complete and len(found) <= MOST_TOLD,

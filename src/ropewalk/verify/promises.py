@@ -28,9 +28,9 @@ def _broken(check: Check, lost: Longs, stranded: Longs, *, strict: bool) -> Iter
         if k == 0 or not (strict or _required(check, down)):
             continue
         failure, gone = check.scenarios.name(k), int(stranded[k])
-        cut = int(lost[k]) - gone
+        cut = int(lost[k]) - gone - int(lost[0])  # what is cut anyway is told as such
         witness = {"failure": failure, "pairs": int(lost[k]), "stranded": gone}
-        if cut:
+        if cut > 0:
             told = f"{failure} must be survived, but without it {_pairs(cut)} no path is left"
             examples = cut_pairs(check, k)
             like = f", such as {examples[0]}" if examples else ""

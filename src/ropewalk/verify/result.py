@@ -14,12 +14,14 @@ from ropewalk.findings import Finding
 from ropewalk.routing.scenarios import listed, scenarios_of
 from ropewalk.routing.table import Table
 from ropewalk.routing.trees import Longs
-from ropewalk.verify.bridges import Flooding, apart, flooding_of, rescued
+from ropewalk.verify.bridges import Flooding, apart, flooding_of, rescue_of
 from ropewalk.verify.check import GOING_ON, Check, Sight, prepare
 from ropewalk.verify.demand import Demand, demand_of, every_pair
 from ropewalk.verify.faults import Fault, bad_records, faults_of, finding_of
+from ropewalk.verify.promises import MOST as MOST_PROMISES
 from ropewalk.verify.promises import kept_promises
 from ropewalk.verify.reconfiguration import reconfiguration
+from ropewalk.verify.undelivered import undelivered
 from ropewalk.verify.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -61,6 +63,8 @@ class Verification:
         fates = self.sight.counts.copy()
         fates[1:] += fates[0]
         fates[:, Verdict.CUT] += self.check.moves.stranded
+        if self.flooding.rescue is not None:
+            fates += self.flooding.rescue.changes(len(fates))
         return np.asarray(fates + self.flooding.fates)
 
     @cached_property
@@ -126,8 +130,10 @@ class Verification:
             "cuts": self.cuts(10),
             "paths_tested": self.sight.tested,
             "paths_total": self.check.demand.pairs,
-            "not_checked": not_checked(federation),
-            "all_told": self._told[1] and all(seen.complete for seen in self.sight.seen),
+            "not_checked": not_checked(federation, self.check.most_hops),
+            "all_told": self._told[1]
+            and all(seen.complete for seen in self.sight.seen)
+            and sum(one.code in ("V007", "V008") for one in self.findings) < MOST_PROMISES,
             "decided": self.decided,
         }
 
@@ -156,30 +162,13 @@ class Verification:
         return pd.DataFrame({"failure": names, **columns})
 
     def cases(self) -> "pd.DataFrame":
-        """A row per pair of brokers and failure in which it is not delivered: who, and why not."""
+        """A row per pair of brokers and failure in which not all of it is delivered, and why not.
+
+        `fate` is the worst of its topics; `stranded` if a client has no broker left.
+        """
         import pandas as pd
 
-        check, rows = self.check, []
-        names = check.graph.names
-        counts = np.zeros_like(self.sight.counts)
-        for to in check.destinations:
-            seen = check.look(to, counts, everything=True)
-            for k, pair, verdict in zip(seen.scenario, seen.pair, seen.verdict, strict=True):
-                if verdict != Verdict.DELIVERED:
-                    rows.append((int(k), int(pair), Verdict(verdict).name.lower()))
-        rows += [(int(k), int(pair), "stranded") for k, pair in zip(*check.moves.lost, strict=True)]
-        columns = ["failure", "from", "to", "topics", "fate"]
-        told = [
-            (
-                check.scenarios.name(k),
-                names[check.demand.source[pair]],
-                names[check.demand.to[pair]],
-                check.demand.topics(pair),
-                fate,
-            )
-            for k, pair, fate in sorted(rows)
-        ]
-        return pd.DataFrame(told, columns=columns)
+        return pd.DataFrame(undelivered(self), columns=["failure", "from", "to", "topics", "fate"])
 
     def after(self, federation: Federation) -> "Verification":
         """The verification of an edited federation, looking only at what the edit touches.
@@ -228,20 +217,21 @@ def verify(
         moving=bool(len(demand.topic) or not demand.pairs),
     )
     sight = check.look_at(check.destinations, halt=halt)
-    flooding = flooding_of(federation, scenarios, bridged)
-    flooding = replace(flooding, fates=flooding.fates + rescued(check))
+    flooding = flooding_of(federation, scenarios, bridged, halt)
+    flooding = replace(flooding, rescue=rescue_of(check, halt))
     asked = Asked(failures, pairs, topics)
     return Verification(check, sight, flooding, not halt[0], asked, strict)
 
 
-def not_checked(federation: Federation) -> list[str]:
+def not_checked(federation: Federation, most_hops: int | None) -> list[str]:
     """What the file promises or requires that this verification says nothing about."""
-    contracts = [topic.contract for topic in federation.topics.values()]
+    topics, bridged = federation.topics.values(), bool(federation.bridges)
     found = {
-        "contract.within_ms": any(one.within_ms is not None for one in contracts),
-        "contract.delivery over bridges": bool(federation.bridges)
-        and any(one.delivery in ("exactly-once", "at-most-once") for one in contracts),
+        "contract.within_ms": any(one.contract.within_ms is not None for one in topics),
         "requirements.regions": federation.requirements.regions is not None,
+        "qos of bridges": bridged,
+        "scope: domain over bridges": bridged and any(one.scope == "domain" for one in topics),
+        "--most-hops over bridges": bridged and most_hops is not None,
     }
     return [name for name, there in found.items() if there]
 
