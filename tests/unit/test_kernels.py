@@ -1,5 +1,6 @@
 """Compiled kernels are kept on disk, and never outlive a change of any kernel's source."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -26,17 +27,21 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     kernels._folder.cache_clear()
 
 
-def test_a_change_of_any_source_gives_another_folder_and_forgets_the_old(package: Path) -> None:
+def test_a_change_of_any_source_gives_another_folder(package: Path) -> None:
     first = kernels._folder()
     kernels._folder.cache_clear()
     assert kernels._folder() == first
+    assert first is not None
+    stale = first.with_name("kernels-of-long-ago")
+    stale.mkdir()
+    os.utime(stale, (0, 0))
     (package / "verify" / "two.py").write_text("def two(): return 2\n")
     kernels._folder.cache_clear()
     second = kernels._folder()
-    assert first is not None
     assert second is not None
     assert second != first
-    assert (second.is_dir(), first.exists()) == (True, False)
+    # What another process may still use stays; what is long out of use does not.
+    assert (second.is_dir(), first.is_dir(), stale.exists()) == (True, True, False)
 
 
 def test_the_users_cache_is_used_where_the_package_cannot_be_written(

@@ -34,7 +34,7 @@ def _lines(result: Verification, summary: Mapping[str, Any]) -> Iterator[str]:
         if summary[key] or key == "delivered":
             turns = summary["uturns"] if key == "loops" else 0
             yield f"  {summary[key]:>12,} {words}" + (f" ({turns:,} U-turns)" if turns else "")
-    yield from _cut_lines(result)
+    yield from _cut_lines(summary)
     total, tested = summary["paths_total"], summary["paths_tested"]
     if tested < total:
         yield f"To prove this by tests, {plural(tested, 'path')} of {total:,} would do."
@@ -45,13 +45,14 @@ def _lines(result: Verification, summary: Mapping[str, Any]) -> Iterator[str]:
     yield _verdict(result, summary)
 
 
-def _cut_lines(result: Verification) -> Iterator[str]:
-    cuts = [one for one in result.cuts() if one["failure"] != "none"]
+def _cut_lines(summary: Mapping[str, Any]) -> Iterator[str]:
+    cuts = [one for one in summary["cuts"] if one["failure"] != "none"]
     if cuts:
         worst = ", ".join(
             f"{one['failure']} ({plural(one['pairs'], 'pair')})" for one in cuts[:SHOWN_CUTS]
         )
-        more = f" and {len(cuts) - SHOWN_CUTS:,} more" if len(cuts) > SHOWN_CUTS else ""
+        others = summary["cut_scenarios"] - SHOWN_CUTS
+        more = f" and {others:,} more" if others > 0 else ""
         yield f"Worst failures: {worst}{more}."
 
 

@@ -96,9 +96,9 @@ class Entries:
         return Group(frozenset(planes), *columns.copy())
 
 
-def entries_of(federation: Federation, routes: Sequence[Route] | None = None) -> Entries:
-    """The hand-made entries of a federation, or of other routes in its place."""
-    routes = federation.routes if routes is None else routes
+def entries_of(federation: Federation) -> Entries:
+    """The hand-made entries of a federation."""
+    routes = federation.routes
     names = tuple(federation.brokers)
     number = {name: i for i, name in enumerate(names)}
     patterns = BrokerPatterns({name: one.address for name, one in federation.brokers.items()})

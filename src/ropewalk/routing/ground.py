@@ -1,14 +1,22 @@
-"""What a shared-risk group takes down: brokers, links, and links whose underlay path it cuts."""
+"""What hangs together: risk groups with links whose underlay path they cut; connected parts."""
 
 from itertools import pairwise
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import dijkstra
+from scipy.sparse.csgraph import connected_components, dijkstra
 
+from ropewalk.federation.arrays import Bools, Graph, Ints
 from ropewalk.federation.facts import Federation
 from ropewalk.federation.names import link_name
 from ropewalk.federation.places import attached_nodes, distance_km, node_positions, on_globe
+
+
+def connected_parts(graph: Graph, up: Bools | None = None) -> Ints:
+    """The number of the part that each broker is in, by all links or by those that are up."""
+    a, b = (graph.ends if up is None else graph.ends[up]).T
+    grid = csr_array((np.ones(len(a)), (a, b)), shape=(graph.brokers, graph.brokers))
+    return np.asarray(connected_components(grid, directed=False)[1])
 
 
 def members_of_group(federation: Federation, group: str) -> tuple[set[int], set[int]]:

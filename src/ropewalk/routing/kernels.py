@@ -18,6 +18,7 @@ from numba import config, njit
 
 F = TypeVar("F", bound=Callable[..., object])
 
+OLD_S = 7 * 24 * 3600
 SOURCES = ("routing", "verify")
 """Packages that hold kernels."""
 
@@ -48,7 +49,7 @@ def _folder() -> Path | None:
             folder = home() / f"kernels-{digest.hexdigest()}"
             folder.mkdir(parents=True, exist_ok=True)
             if os.access(folder, os.W_OK):
-                _forget_others(folder)
+                _forget_old(folder)
                 return folder
     return None
 
@@ -57,7 +58,9 @@ def _users_cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ropewalk"
 
 
-def _forget_others(folder: Path) -> None:
+def _forget_old(folder: Path) -> None:
+    """Drop folders that are long out of use; a younger one may be another process's."""
+    now = folder.stat().st_mtime
     for other in folder.parent.glob("kernels-*"):
-        if other != folder:
+        if other.stat().st_mtime < now - OLD_S:
             rmtree(other, ignore_errors=True)

@@ -83,11 +83,6 @@ class Scenarios:
             found = found[self.broker[self.first_broker[found] + j] == b]
         return np.isin(np.arange(len(self)), found)
 
-    def size(self, k: int) -> int:
-        """How many things are down in scenario k."""
-        down = self.down(k)
-        return len(down.links) + len(down.brokers)
-
 
 def scenarios_of(federation: Federation, failures: str | Iterable[str] = ()) -> Scenarios:
     """Scenarios from texts: `links=K`, `brokers=K`, `any=K`, `groups`, `sites`, or one failure.

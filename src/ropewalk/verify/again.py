@@ -48,7 +48,6 @@ def again(old: Verification, federation: Federation) -> Verification:
         old.sight.counts - before.counts + after.counts,
         [*(seen for seen in old.sight.seen if seen.to not in gone), *after.seen],
         old.sight.tested - before.tested + after.tested,
-        old.sight.destinations,
     )
     return replace(old, check=new, sight=sight)
 

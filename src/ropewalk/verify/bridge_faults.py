@@ -6,7 +6,8 @@ from ropewalk.federation.arrays import broker_of
 from ropewalk.federation.names import Failure
 from ropewalk.federation.topics import common
 from ropewalk.findings import Finding
-from ropewalk.verify.bridges import Floods, bridged_pairs, examples, parts
+from ropewalk.routing.ground import connected_parts
+from ropewalk.verify.bridges import Floods, bridged_pairs, examples
 from ropewalk.verify.demand import Demand
 from ropewalk.verify.flood import SOURCE, Flood, Place
 from ropewalk.verify.verdicts import Verdict
@@ -75,7 +76,7 @@ def _loop(floods: Floods, found: Flood, topics: list[str]) -> Finding:
 def _copies(floods: Floods) -> Iterator[Finding]:
     """Subscribers that get more than one copy: by two ways of bridges, or by links as well."""
     number = {name: i for i, name in enumerate(floods.federation.brokers)}
-    part = parts(floods.federation)
+    part = connected_parts(floods.federation.graph)
     for topic, source, found in _published(floods):
         for to in sorted(found.brokers & floods.subscribed.keys()) if not found.loop else ():
             count = floods.arrivals(found, to)

@@ -16,6 +16,7 @@ from ropewalk.federation.arrays import Bools, Ints, broker_of
 from ropewalk.federation.facts import Federation
 from ropewalk.federation.topics import common, is_pattern
 from ropewalk.findings import Finding
+from ropewalk.routing.ground import connected_parts
 from ropewalk.routing.scenarios import Scenarios
 from ropewalk.routing.trees import Longs
 from ropewalk.verify.check import Check
@@ -68,18 +69,9 @@ def apart(federation: Federation, demand: Demand) -> tuple[Demand, Demand]:
     """The overlay's pairs and the bridges' pairs: those that no links join."""
     if not federation.bridges or not len(demand.topic):
         return demand, _some(demand, np.zeros(len(demand.to), np.bool_))
-    part = parts(federation)
+    part = connected_parts(federation.graph)
     joined = part[demand.source] == part[demand.to]
     return _some(demand, joined), _some(demand, ~joined)
-
-
-def parts(federation: Federation) -> Ints:
-    """The connected part of the overlay that each broker is in."""
-    part = np.arange(federation.graph.brokers, dtype=np.int32)
-    for a, b in federation.graph.ends.tolist():
-        if part[a] != part[b]:
-            part[part == part[b]] = part[a]
-    return part
 
 
 def _some(demand: Demand, kept: npt.NDArray[np.bool_]) -> Demand:

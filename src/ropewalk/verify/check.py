@@ -23,7 +23,7 @@ from ropewalk.verify.demand import Demand
 from ropewalk.verify.examine import ASKED, NOTE, Failures, Log, Room, examine, room_for
 from ropewalk.verify.judge import ENDLESS
 from ropewalk.verify.rows import ENTRY, Rows
-from ropewalk.verify.takeover import Moves, homes_of, moves_of
+from ropewalk.verify.takeover import Homes, Moves, homes_of, moves_of
 from ropewalk.verify.verdicts import Verdict
 
 GOING_ON = np.zeros(1, np.bool_)
@@ -78,8 +78,8 @@ class Check:
         """Messages of clients that are taken over."""
         homes = homes_of(self.federation)
         if not self.moving:
-            nobody = [()] * self.graph.brokers
-            homes = type(homes)(nobody, nobody)
+            nobody: list[tuple[int, ...]] = [()] * self.graph.brokers
+            homes = Homes(nobody, nobody)
         return moves_of(self.demand, homes, self.scenarios)
 
     @cached_property
@@ -224,8 +224,10 @@ class Check:
                     counts = before  # what was only half looked at is not counted
                     break
                 seen.append(one)
-            return Sight(counts, [one for one in seen if len(one.pair)], _sums(seen), len(seen))
+            tested = sum(one.tested for one in seen)
+            return Sight(counts, [one for one in seen if len(one.pair)], tested)
 
+        # Made once here, not by every thread for itself.
         _ = self.net, self.moves, self.first_move, self.failures, self.demand.first
         few = len(destinations) < 2 * cores()
         return Sight.together(spread(some, len(destinations), parts=1 if few else None))
@@ -238,7 +240,6 @@ class Sight:
     counts: Longs
     seen: list[Seen]
     tested: int
-    destinations: int
 
     @staticmethod
     def together(sights: Iterable["Sight"]) -> "Sight":
@@ -248,7 +249,6 @@ class Sight:
             np.sum([one.counts for one in parts], axis=0),
             [seen for one in parts for seen in one.seen],
             sum(one.tested for one in parts),
-            sum(one.destinations for one in parts),
         )
 
 
@@ -274,10 +274,6 @@ def _turned(first: Ints, part: Ints, parts: int) -> tuple[Ints, Ints]:
 
 def _log(length: int) -> Log:
     return Log(np.zeros(length, NOTE), np.zeros(1, np.int64))
-
-
-def _sums(seen: Iterable[Seen]) -> int:
-    return sum(one.tested for one in seen)
 
 
 def _columns(group: Group) -> tuple[Ints, ...]:

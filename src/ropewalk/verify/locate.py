@@ -17,9 +17,9 @@ from ropewalk.errors import InputError, UsageError
 from ropewalk.federation.facts import Federation
 from ropewalk.federation.names import Failure, link_name
 from ropewalk.findings import Finding, Where
+from ropewalk.routing.ground import connected_parts
 from ropewalk.routing.scenarios import scenarios_of
 from ropewalk.routing.table import Table
-from ropewalk.verify.bridges import parts
 from ropewalk.verify.check import Check, prepare
 from ropewalk.verify.demand import every_pair
 from ropewalk.verify.paths import path_in
@@ -165,7 +165,7 @@ def _refuse_strangers(
         for name in (one.source, one.to):
             if name not in number:
                 raise UsageError(f"test {one.source} to {one.to}: no broker is called {name!r}")
-    part = parts(federation) if federation.bridges else ()
+    part = connected_parts(federation.graph) if federation.bridges else ()
     for one in observed if len(part) else ():
         if part[number[one.source]] != part[number[one.to]]:
             told = f"test {one.source} to {one.to}: only bridges join them"

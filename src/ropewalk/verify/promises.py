@@ -4,10 +4,9 @@ from collections.abc import Iterator
 from itertools import islice
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from ropewalk.findings import Finding, Where
+from ropewalk.routing.ground import connected_parts
 from ropewalk.routing.scenarios import Down
 from ropewalk.routing.trees import Longs
 from ropewalk.verify.check import Check
@@ -63,9 +62,7 @@ def cut_pairs(check: Check, k: int, most: int = 5) -> list[str]:
     down, graph, demand = check.scenarios.down(k), check.graph, check.demand
     up = ~np.isin(np.arange(graph.links), down.links)
     up &= ~np.isin(graph.ends, down.brokers).any(axis=1)
-    a, b = graph.ends[up].T
-    grid = csr_array((np.ones(len(a)), (a, b)), shape=(graph.brokers, graph.brokers))
-    _, part = connected_components(grid, directed=False)
+    part = connected_parts(graph, up)
     alive = ~np.isin(demand.source, down.brokers) & ~np.isin(demand.to, down.brokers)
     apart = np.flatnonzero(alive & (part[demand.source] != part[demand.to]))
     return [

@@ -83,7 +83,7 @@ class Verification:
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
-        """Everything that is wrong, the worst first."""
+        """Everything that is wrong: bad paths, bridges, promises, rules of reconfiguration."""
         found = [finding_of(self.check, fault) for fault in self.faults]
         found += self.flooding.findings
         found += kept_promises(self.check, self.fates, self.stranded, strict=self.strict)
@@ -128,6 +128,7 @@ class Verification:
             "unavoidable": int(total[Verdict.CUT]),
             "stranded": int(self.stranded.sum()),
             "cuts": self.cuts(10),
+            "cut_scenarios": int((self._cut[1:] > 0).sum()),
             "paths_tested": self.sight.tested,
             "paths_total": self.check.demand.pairs,
             "not_checked": not_checked(federation, self.check.most_hops),
@@ -137,11 +138,16 @@ class Verification:
             "decided": self.decided,
         }
 
+    @cached_property
+    def _cut(self) -> Longs:
+        """Pairs that no routing could save, in each scenario."""
+        lost = self.fates[:, Verdict.CUT]
+        # Of pairs of brokers without clients: a dead one sends nothing that could be missed.
+        return lost if self.check.moving else lost - self.stranded
+
     def cuts(self, most: int | None = None) -> list[Mapping[str, Any]]:
         """Failures that no routing could survive, the worst first, with the pairs they cost."""
-        lost = self.fates[:, Verdict.CUT]
-        if not self.check.moving:  # pairs of brokers without clients: a dead one sends nothing
-            lost = lost - self.stranded
+        lost = self._cut
         worst = np.argsort(-lost, kind="stable")[: int((lost > 0).sum())]
         stranded = self.stranded
         return [
