@@ -1,6 +1,10 @@
 """Assertions on federations for a user's own tests; what fails carries the witness.
 
->>> assert_delivers("federation.yaml", topic="prices/equity")  # doctest: +SKIP
+A federation, or the file that holds it:
+
+>>> from ropewalk import generate
+>>> assert_delivers(generate("six-broker"), topic="A", failures=["b1"]).ok
+True
 """
 
 from collections.abc import Sequence
