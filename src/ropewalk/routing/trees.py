@@ -29,7 +29,7 @@ Records = npt.NDArray[np.void]
 """An array of records: kernels take few arrays, since each costs time at every call."""
 
 NODE = np.dtype([("first", "i4"), ("domain", "i4"), ("name", "u8"), ("transit", "?")], align=True)
-ARC = np.dtype([("to", "i4"), ("link", "i4"), ("cost", "i8")], align=True)
+ARC = np.dtype([("to", "i4"), ("link", "i4"), ("cost", "i4")], align=True)
 
 
 class Net(NamedTuple):
@@ -53,7 +53,6 @@ STATE = np.dtype(
         ("size", "i4"),
         ("slot", "i4"),
         ("order", "i4"),
-        ("region", "i4"),
         ("settled", "i4"),
         ("row", "i4"),
         ("path", "i4"),
@@ -65,7 +64,7 @@ STATE = np.dtype(
 )
 """What is known of a broker while one destination is looked at.
 
-`slot`, `order`, `region`, `settled` and `path` are lists of brokers: they do not belong to the
+`slot`, `order`, `settled` and `path` are lists of brokers: they do not belong to the
 broker in whose record they stand. `row`, `path` and `covered` are for who needs them.
 """
 

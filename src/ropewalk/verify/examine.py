@@ -135,11 +135,12 @@ def _judge_first(
 
 @kernel
 def _follow_tree(
-    net: Any, to: int, settled: int, size: int, state: Any, old: Any, now: Any
+    net: Any, to: int, settled: int, size: int, tree: Any, old: Any, now: Any
 ) -> None:
     """Fates in the regrown region, from the border inwards; the row is the computed one."""
+    state = tree.state
     for i in range(size):
-        now[state[i].region].fate = BLACK_HOLE
+        now[tree.region[i]].fate = BLACK_HOLE
     for i in range(settled):
         u = state[i].settled
         v = state[u].hop
@@ -308,11 +309,11 @@ def examine(
         for group in range(0 if state[to].dead else groups):
             touch = _judge_again(net, to, rows, group, k, meant, size, prints, room)
             if touch == REGION:
-                _follow_tree(net, to, settled, size, state, room.fates[0], now)
+                _follow_tree(net, to, settled, size, tree, room.fates[0], now)
             for step in range(size if touch == REGION else 1 if touch == WHOLE else 0):
                 low, high = first[group], first[group + 1]
                 if touch == REGION:
-                    low, high = source_at[state[step].region], source_at[state[step].region + 1]
+                    low, high = source_at[tree.region[step]], source_at[tree.region[step] + 1]
                 for i in range(low, high):
                     if not state[asked[i].source].dead:
                         verdict = _verdict(asked[i], to, most_hops, state, now)
@@ -328,5 +329,5 @@ def examine(
                     counts[k, verdict] += asked[i].weight
                     _note(log, k, i, verdict, fates[u].print, prints)
         moved = last
-        restore(tree, size, links, brokers)
+        restore(net, to, tree, size, links, brokers)
     return tested

@@ -1,0 +1,1 @@
+"""Tables computed ahead of the failures (Jia 2014, chapter 6): a base row and a patch per colour."""
