@@ -192,11 +192,13 @@ def _settle(net: Any, state: Any, through: Any, heap: Any, cut: Any, length: int
                 # Neighbours come in ascending order: the first that fits is the canonical one.
                 if hop == NOWHERE and not cut[net.arcs[arc].link]:
                     hop = u
-            elif carries and there > here + cost and state[u].inside and not state[u].dead:
-                # Only what is not settled lies further away than that.
-                if here + cost < state[u].distance and not cut[net.arcs[arc].link]:
-                    state[u].distance = here + cost
-                    length = push(heap, length, ((here + cost) << 20) | u)
+                continue
+            if not carries or there <= here + cost:
+                continue  # what is settled lies no further away than this
+            open_to = state[u].inside and not state[u].dead and not cut[net.arcs[arc].link]
+            if open_to and here + cost < state[u].distance:
+                state[u].distance = here + cost
+                length = push(heap, length, ((here + cost) << 20) | u)
         state[v].hop = hop
         if carries:
             through[v] = here

@@ -134,9 +134,7 @@ def _judge_first(
 
 
 @kernel
-def _follow_tree(
-    net: Any, to: int, settled: int, size: int, tree: Any, old: Any, now: Any
-) -> None:
+def _follow_tree(net: Any, to: int, settled: int, size: int, tree: Any, old: Any, now: Any) -> None:
     """Fates in the regrown region, from the border inwards; the row is the computed one."""
     state = tree.state
     for i in range(size):

@@ -16,7 +16,7 @@ from ropewalk.errors import UsageError
 from ropewalk.federation.arrays import Graph, Ints
 from ropewalk.federation.facts import Federation
 from ropewalk.federation.names import Failure
-from ropewalk.routing.scenarios import Down, link_names, resolve
+from ropewalk.routing.scenarios import Down, link_names
 
 NONE = 1
 """The colour of nothing failed."""
@@ -134,11 +134,6 @@ def colours_of(federation: Federation) -> Colours:
     """The colours of a federation."""
     graph: Graph = federation.graph
     return Colours(graph.names, link_names(federation), graph.ends)
-
-
-def things_named(federation: Federation, text: str) -> Things:
-    """What a failure's text names, groups and sites included; UsageError for what is not there."""
-    return colours_of(federation).things_down(resolve(federation, text))
 
 
 def _largest(k: int, rank: int, above: int) -> int:

@@ -96,10 +96,10 @@ def order(words: Any, things: int, bits: int, first: Any, packed: Any) -> None:
     for thing in range(things):
         first[thing + 1] += first[thing]
     for word in words:
-        thing = np.int64(word) >> 40
-        low = np.int64(word) & 0xFFFFFFFFFF
-        packed[first[thing]] = ((low >> 20) << bits) | (low & 0xFFFFF)
-        first[thing] += 1
+        number: Any = np.int64(word)
+        to, slot = (number >> 20) & 0xFFFFF, number & 0xFFFFF
+        packed[first[number >> 40]] = (to << bits) | slot
+        first[number >> 40] += 1
     for thing in range(things, 0, -1):
         first[thing] = first[thing - 1]
     first[0] = 0

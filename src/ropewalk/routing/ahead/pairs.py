@@ -4,7 +4,7 @@ Of a pair the one with more brokers below it fails first; the second then change
 below it in the tree after the first. That is little, so a pair costs hardly more than it changes.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,18 @@ from ropewalk.routing.kernels import kernel
 from ropewalk.routing.trees import FAR, NOWHERE
 
 
+class Pair(NamedTuple):
+    """Two things in the order in which they fail.
+
+    `drawn` is when the patch of the first was drawn, `size` that of its region.
+    """
+
+    first: int
+    second: int
+    drawn: int
+    size: int
+
+
 @kernel
 def pairs(net: Any, to: int, asked: Any, room: Any, made: Any) -> None:
     """What every pair changes beyond its two single patches, towards one destination."""
@@ -38,7 +50,8 @@ def pairs(net: Any, to: int, asked: Any, room: Any, made: Any) -> None:
         draw(net, room, made, first[0])
         drawn = room.clock[0]
         while i < len(keys) and keys[i] // things == first[0]:
-            _second(net, to, asked, room, size, first[0], keys[i] % things, drawn, made)
+            pair = Pair(first[0], keys[i] % things, drawn, size)
+            _second(net, to, asked, room, pair, made)
             i += 1
         _unhang(room, size)
         restore(net, to, room.tree, size, links, brokers)
@@ -76,13 +89,13 @@ def _pass(
     state, links, things = room.tree.state, len(asked.ends), len(room.first) - 1
     room.clock[0] += 1
     for i in range(size):
-        u = np.int64(room.tree.region[i])
+        u: Any = np.int64(room.tree.region[i])
         while u != to and room.marks[u].passed != room.clock[0]:
             room.marks[u].passed = room.clock[0]
             v = state[u].old_hop if old else state[u].hop
             if v < 0:
                 break
-            link = np.int64(net.arcs[net.nodes[u].first + slot_of(net, u, v)].link)
+            link: Any = np.int64(net.arcs[net.nodes[u].first + slot_of(net, u, v)].link)
             for other in (link, links + u):
                 if _is_asked(asked, thing, other):
                     if n == len(keys):
@@ -99,7 +112,7 @@ def _is_asked(asked: Any, one: int, other: int) -> bool:
     links, low, high = len(asked.ends), min(one, other), max(one, other)
     if low == high or (low < links <= high and high - links in asked.ends[low]):
         return False
-    return asked.kinds[PAIR_KINDS + (low >= links) + 2 * (low < links <= high)]
+    return bool(asked.kinds[PAIR_KINDS + (low >= links) + 2 * (low < links <= high)])
 
 
 @kernel
@@ -173,28 +186,27 @@ def _below(room: Any, root: int, start: int) -> int:
 
 
 @kernel
-def _second(
-    net: Any, to: int, asked: Any, room: Any, size: int, first: int, thing: int, drawn: int, made: Any
-) -> None:
-    """Fail a thing after the first, note what differs from the single patches, put it up again."""
-    tree, links = room.tree, len(asked.ends)
-    if thing - links == to:
+def _second(net: Any, to: int, asked: Any, room: Any, pair: Any, made: Any) -> None:
+    """Fail the second thing, note what differs from the single patches, put it up again."""
+    tree, thing, start = room.tree, pair.second, pair.size
+    broker = thing - len(asked.ends)
+    if broker == to:
         return
     root = _root(asked, tree.state, thing, to)
-    if thing < links:
+    if broker < 0:
         tree.cut[thing] = True
     else:
-        tree.state[root].dead = True
-        tree.through[root] = FAR
-    stop = _below(room, root, size) if root >= 0 else size
-    _forget(room, size, stop)
-    regrow(net, tree, size, stop - size)
-    _compare(net, to, asked, room, size, stop, first, thing, drawn, made)
-    if thing < links:
+        tree.state[broker].dead = True
+        tree.through[broker] = FAR
+    stop = _below(room, root, start) if root >= 0 else start
+    _forget(room, start, stop)
+    regrow(net, tree, start, stop - start)
+    _compare(net, to, room, pair, stop, made)
+    if broker < 0:
         tree.cut[thing] = False
     else:
-        tree.state[root].dead = False
-    _remember(net, room, size, stop)
+        tree.state[broker].dead = False
+    _remember(net, room, start, stop)
 
 
 @kernel
@@ -221,40 +233,29 @@ def _remember(net: Any, room: Any, start: int, stop: int) -> None:
 
 
 @kernel
-def _compare(
-    net: Any,
-    to: int,
-    asked: Any,
-    room: Any,
-    start: int,
-    stop: int,
-    first: int,
-    thing: int,
-    drawn: int,
-    made: Any,
-) -> None:
+def _compare(net: Any, to: int, room: Any, pair: Any, stop: int, made: Any) -> None:
     """Add what is not as the single patches say: below the second, or where its patch speaks."""
     state, marks, things = room.tree.state, room.marks, len(room.first) - 1
-    key = min(first, thing) * things + max(first, thing)
-    for i in range(room.first[thing], room.first[thing + 1]):
-        word = np.int64(made.singles[i])
+    key = min(pair.first, pair.second) * things + max(pair.first, pair.second)
+    for i in range(room.first[pair.second], room.first[pair.second + 1]):
+        word: Any = np.int64(made.singles[i])
         at = word >> 44
         marks[at].hop_over = hop_of(net, at, word & 0xFFFFF)
         marks[at].drawn_over = room.clock[0]
-        if marks[at].passed != room.clock[0] and not state[at].dead:
-            if state[at].hop != _known(room, at, first < thing, drawn):
-                add(net, to, key, at, state[at].hop, made)
-    for i in range(start, stop):
+        elsewhere = marks[at].passed != room.clock[0] and not state[at].dead
+        if elsewhere and state[at].hop != _known(room, pair, at):
+            add(net, to, key, at, state[at].hop, made)
+    for i in range(pair.size, stop):
         u = room.tree.region[i]
-        if not state[u].dead and state[u].hop != _known(room, u, first < thing, drawn):
+        if not state[u].dead and state[u].hop != _known(room, pair, u):
             add(net, to, key, u, state[u].hop, made)
 
 
 @kernel
-def _known(room: Any, u: int, first_on_top: bool, drawn: int) -> int:
+def _known(room: Any, pair: Any, u: int) -> int:
     """The next hop by the single patches: the smaller thing's lies on top."""
     mark = room.marks[u]
-    by_first, by_second = mark.drawn == drawn, mark.drawn_over == room.clock[0]
-    if by_first and (first_on_top or not by_second):
+    by_first, by_second = mark.drawn == pair.drawn, mark.drawn_over == room.clock[0]
+    if by_first and (pair.first < pair.second or not by_second):
         return int(mark.hop)
     return int(mark.hop_over) if by_second else int(room.tree.state[u].old_hop)

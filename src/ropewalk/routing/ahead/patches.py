@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ropewalk.federation.arrays import Bools, Ints
-from ropewalk.routing.delta import Tree, fail, plant, restore, tree_room
+from ropewalk.routing.delta import Tree, fail, restore, tree_room
 from ropewalk.routing.kernels import kernel
 from ropewalk.routing.trees import NOWHERE, Longs, Records
 
@@ -179,7 +179,7 @@ def singles(net: Any, to: int, asked: Any, room: Any, made: Any) -> None:
 def draw(net: Any, room: Any, made: Any, thing: int) -> None:
     """Lay the patch of a thing over what is drawn."""
     for i in range(room.first[thing], room.first[thing + 1]):
-        word = np.int64(made.singles[i])
+        word: Any = np.int64(made.singles[i])
         at = word >> 44
         room.marks[at].hop = hop_of(net, at, word & 0xFFFFF)
         room.marks[at].drawn = room.clock[0]

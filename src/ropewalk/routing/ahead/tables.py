@@ -11,91 +11,29 @@ from ropewalk.errors import UsageError
 from ropewalk.federation.arrays import Graph, Ints, offsets
 from ropewalk.federation.facts import Federation
 from ropewalk.routing.ahead.broker_table import BrokerTable, narrow, slot_bits
-from ropewalk.routing.ahead.colours import Colours, Things, colours_of, things_named
+from ropewalk.routing.ahead.colours import Colours
 from ropewalk.routing.ahead.gathering import all_changes, by_broker, order, sets_by_broker
-from ropewalk.routing.ahead.patches import PAIR_KINDS, Asked
-from ropewalk.routing.scenarios import KINDS, groups_of, listed
+from ropewalk.routing.ahead.network import DEFAULT, Ahead, Network, ahead_of, network_of
+from ropewalk.routing.ahead.patches import Asked
 from ropewalk.routing.table import Rows, shortest_rows
-from ropewalk.routing.trees import net_of
-
-DEFAULT = ("links=1", "brokers=1")
-MOST_AT_ONCE = 2
-"""Every set of more things than this is not computed ahead: there are too many, and few occur."""
-
-
-@dataclass(frozen=True)
-class Ahead:
-    """Which failures tables are computed for: how many things of a kind at once, and chosen sets.
-
-    >>> from ropewalk import generate
-    >>> ahead = ahead_of(generate("three-broker"), "links=2, brokers=1, b1 + b2--b3")
-    >>> ahead.links, ahead.brokers, ahead.any, list(ahead.chosen.values())
-    (2, 1, 0, ['b1 + b2--b3'])
-    """
-
-    links: int
-    brokers: int
-    any: int
-    chosen: dict[Things, str]
-    """Sets beyond these, with the name that each was given."""
-
-    def covers(self, things: Things, links: int) -> bool:
-        """Whether the table of a set was computed ahead; there are so many links."""
-        some_links = sum(thing < links for thing in things)
-        some_brokers = len(things) - some_links
-        return (
-            len(things) <= self.any
-            or (not some_brokers and some_links <= self.links)
-            or (not some_links and some_brokers <= self.brokers)
-            or things in self.chosen
-        )
-
-    def texts(self) -> list[str]:
-        """The same as texts."""
-        counts = [(kind, getattr(self, kind)) for kind in KINDS]
-        return [f"{kind}={k}" for kind, k in counts if k] + list(self.chosen.values())
-
-    def kinds(self) -> list[bool]:
-        """Single links and brokers; pairs of links, of brokers, of one of each."""
-        links, brokers = max(self.links, self.any), max(self.brokers, self.any)
-        return [links > 0, brokers > 0, links > 1, brokers > 1, self.any > 1]
-
-
-def ahead_of(federation: Federation, failures: str | Iterable[str] = DEFAULT) -> Ahead:
-    """Which failures some texts ask for, as `scenarios_of` understands them."""
-    most, chosen = dict.fromkeys(KINDS, 0), dict[Things, str]()
-    for text in listed(failures):
-        kind, equals, count = text.partition("=")
-        if equals and kind in KINDS and count.isdecimal():
-            if int(count) > MOST_AT_ONCE:
-                told = "tables of more are computed when they are needed: name those you want now"
-                raise UsageError(f"{text}: at most {MOST_AT_ONCE} at once; {told}")
-            most[kind] = max(most[kind], int(count))
-        else:
-            for name in _names(federation, text):
-                chosen.setdefault(things_named(federation, name), name)
-    counted = Ahead(most["links"], most["brokers"], most["any"], {})
-    links = federation.graph.links
-    rest = {one: name for one, name in chosen.items() if one and not counted.covers(one, links)}
-    return Ahead(counted.links, counted.brokers, counted.any, rest)
-
-
-def _names(federation: Federation, text: str) -> Iterable[str]:
-    if text == "groups":
-        return [f"group:{name}" for name in groups_of(federation)]
-    return [f"site:{name}" for name in federation.sites] if text == "sites" else [text]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tables:
     """Every broker's tables, for every colour that was asked for."""
 
-    colours: Colours
-    ahead: Ahead
+    network: Network
     brokers: Sequence[BrokerTable]
 
     def __repr__(self) -> str:
-        return f"<Tables of {len(self.brokers)} brokers for {', '.join(self.ahead.texts())}>"
+        return (
+            f"<Tables of {len(self.brokers)} brokers for {', '.join(self.network.ahead.texts())}>"
+        )
+
+    @property
+    def colours(self) -> Colours:
+        """Failures and their numbers."""
+        return self.network.colours
 
     @cached_property
     def _number(self) -> dict[str, int]:
@@ -110,7 +48,7 @@ class Tables:
     def row(self, broker: str, failure: str = "none") -> Ints:
         """A broker's next hops in a failure; UsageError if that was not computed ahead."""
         things = self.colours.essential(self.colours.things_of(failure))
-        if not self.ahead.covers(things, self.colours.links):
+        if not self.network.ahead.covers(things, self.colours.links):
             raise UsageError(f"{failure!r} was not computed ahead: ask for it by --failures")
         return self.broker(broker).row(things)
 
@@ -139,8 +77,8 @@ def tables_of(federation: Federation, failures: str | Iterable[str] = DEFAULT) -
     Next hops are canonical. Hand-made routes are not in them: they are laid over any table.
     """
     graph, ahead = federation.graph, ahead_of(federation, failures)
-    net = net_of(graph)
-    parts = all_changes(graph, net, _asked(graph, ahead))
+    network = network_of(federation, ahead)
+    parts = all_changes(graph, network.net, _asked(graph, ahead))
     first, words = by_broker(parts, graph.brokers)
     first_set, sets = sets_by_broker(parts, graph.brokers)
     base = shortest_rows(graph)
@@ -149,7 +87,7 @@ def tables_of(federation: Federation, failures: str | Iterable[str] = DEFAULT) -
         for at in range(graph.brokers)
         for some_sets in (sets[first_set[at] : first_set[at + 1]],)
     ]
-    return Tables(colours_of(federation), ahead, brokers)
+    return Tables(network, brokers)
 
 
 def _asked(graph: Graph, ahead: Ahead) -> Asked:
@@ -161,9 +99,7 @@ def _asked(graph: Graph, ahead: Ahead) -> Asked:
     )
 
 
-def _broker(
-    graph: Graph, ahead: Ahead, at: int, base: Rows, words: Any, sets: Any
-) -> BrokerTable:
+def _broker(graph: Graph, ahead: Ahead, at: int, base: Rows, words: Any, sets: Any) -> BrokerTable:
     near, things = graph.neighbours(at), graph.links + graph.brokers
     bits = slot_bits(len(near))
     first, packed = np.zeros(things + 1, np.int64), np.empty(len(words), np.int64)
