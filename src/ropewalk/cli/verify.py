@@ -34,6 +34,10 @@ Pairs = Annotated[
 TableFile = Annotated[
     Path | None, typer.Option("--table", help="The whole routing table, as CSV or Parquet.")
 ]
+Routes = Annotated[
+    Path | None,
+    typer.Option(help="Tables stored by `ropewalk route`: check them in every colour they have."),
+]
 Hops = Annotated[int | None, typer.Option(min=1, help="Paths of more hops are findings.")]
 Observed = Annotated[
     Path | None,
@@ -56,6 +60,7 @@ def verify(
     failures: Failures = None,
     pairs: Pairs = None,
     table: TableFile = None,
+    routes: Routes = None,
     most_hops: Hops = None,
     strict: Strict = False,
     observed: Observed = None,
@@ -76,9 +81,13 @@ def verify(
         _refuse_odd(
             observed, fix, out, failures or pairs or most_hops or strict or budget is not None
         )
+        if routes is not None and table is not None:
+            raise UsageError("--routes and --table: give one of them")
         with progress(f"verifying {path}"):
             federation = _loaded(path)
-            given = _table(table, federation)
+            given = _stored(routes, federation) if routes else _table(table, federation)
+            if given is not None and given.patches is not None and failures is None:
+                failures = given.patches.tables.network.ahead.texts() or ["none"]
             if observed is not None:
                 done, text = _located(federation, observed, given)
             else:
@@ -108,6 +117,13 @@ def _table(path: Path | None, federation: "Federation") -> "Table | None":
     from ropewalk.routing import read_table
 
     return read_table(path, federation) if path is not None else None
+
+
+def _stored(folder: Path, federation: "Federation") -> "Table":
+    from ropewalk.routing.ahead.store import read_tables
+    from ropewalk.routing.ahead.stored import stored_table
+
+    return stored_table(read_tables(folder), federation, str(folder))
 
 
 def _verified(

@@ -34,7 +34,7 @@ def save(federation: Federation, path: str | Path) -> None:
                 from ropewalk.federation import large  # pyarrow takes longer than a small file
 
                 large.write(federation, made)
-                _swap(made, path, Path(scratch) / "old")
+                put_folder(made, path, Path(scratch) / "old")
             else:
                 made.write_text(dump(federation), encoding="utf-8")
                 made.replace(path)
@@ -43,19 +43,24 @@ def save(federation: Federation, path: str | Path) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
+    """Write a text file whole or not at all; UsageError for what cannot be written."""
+    write_bytes(path, text.encode("utf-8"))
+
+
+def write_bytes(path: Path, data: bytes) -> None:
     """Write a file whole or not at all; UsageError for what cannot be written."""
     if not path.parent.is_dir():
         raise UsageError(f"{path}: there is no folder {path.parent}: make it, or name another")
     try:
         with tempfile.TemporaryDirectory(prefix=".ropewalk-", dir=path.parent) as scratch:
             made = Path(scratch) / "new"
-            made.write_bytes(text.encode("utf-8"))
+            made.write_bytes(data)
             made.replace(path)
     except OSError as error:
         raise UsageError(f"{path}: cannot be written: {error.strerror}") from None
 
 
-def _swap(made: Path, path: Path, old: Path) -> None:
+def put_folder(made: Path, path: Path, old: Path) -> None:
     """Put a folder in the place of another, which a failure leaves where it was."""
     if path.exists():
         path.replace(old)

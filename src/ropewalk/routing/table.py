@@ -6,18 +6,20 @@ Row `to`, column `at`: so all that decides the fate of messages to one broker li
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ropewalk.federation.arrays import Graph, Ints
 from ropewalk.federation.facts import Federation
-from ropewalk.routing.trees import NOWHERE, fill_rows, net_of
+from ropewalk.routing.trees import NOWHERE, Longs, Records, fill_rows, net_of
 from ropewalk.routing.workers import spread
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from ropewalk.routing.ahead.stored import StoredPatches
 
 Rows = npt.NDArray[np.int16] | npt.NDArray[np.int32]
 
@@ -33,6 +35,8 @@ class Table:
     next: Rows
     special: "Special | None" = None
     source: str = "computed"
+    patches: "StoredPatches | None" = None
+    """What stored tables lay over `next` in each failure."""
 
     @cached_property
     def _number(self) -> dict[str, int]:
@@ -60,6 +64,16 @@ class Table:
         import pandas as pd
 
         return pd.DataFrame(self.entries(), columns=["at", "to", "next"])
+
+
+LAID = np.dtype([("at", "i4"), ("next", "i4")])
+
+
+class Laid(NamedTuple):
+    """What is laid over a row in scenario k: `entries[first[k]:first[k + 1]]`, the last on top."""
+
+    first: Longs
+    entries: Records
 
 
 @dataclass(frozen=True, eq=False, slots=True)

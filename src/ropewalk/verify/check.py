@@ -16,7 +16,7 @@ from ropewalk.federation.arrays import Bools, Graph, Ints, offsets
 from ropewalk.federation.facts import Federation
 from ropewalk.routing.entries import Entries, Group, allowed, entries_of
 from ropewalk.routing.scenarios import Scenarios, resolve
-from ropewalk.routing.table import Table
+from ropewalk.routing.table import LAID, Laid, Table
 from ropewalk.routing.trees import Longs, Net, Records, net_of
 from ropewalk.routing.workers import cores, spread
 from ropewalk.verify.demand import Demand
@@ -149,7 +149,20 @@ class Check:
         for group, start, stop in zip(groups, first[1:], first[2:], strict=False):
             for name, column in zip(ENTRY.names or (), _columns(group), strict=True):
                 entries[name][start:stop] = column
-        return Rows(given.astype(np.int32), first, entries)
+        return Rows(given.astype(np.int32), self._laid(to), first, entries)
+
+    def _laid(self, to: int) -> Laid:
+        """What stored tables lay over the base row to a destination; nothing without them."""
+        patches = self.table.patches if self.table is not None else None
+        if patches is None or self._keys is None:
+            return Laid(np.zeros(0, np.int64), np.zeros(0, LAID))
+        return patches.laid(to, self.scenarios, self._keys)
+
+    @cached_property
+    def _keys(self) -> Longs | None:
+        """Where stored tables have the patch of each scenario."""
+        patches = self.table.patches if self.table is not None else None
+        return patches.keys(self.scenarios) if patches is not None else None
 
     def asked(self, to: int, groups: Sequence[Group]) -> tuple[Records, Ints]:
         """The messages to a destination, and the pair that each belongs to."""
@@ -228,7 +241,7 @@ class Check:
             return Sight(counts, [one for one in seen if len(one.pair)], tested)
 
         # Made once here, not by every thread for itself.
-        _ = self.net, self.moves, self.first_move, self.failures, self.demand.first
+        _ = self.net, self.moves, self.first_move, self.failures, self.demand.first, self._keys
         few = len(destinations) < 2 * cores()
         return Sight.together(spread(some, len(destinations), parts=1 if few else None))
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from ropewalk.federation.arrays import Ints
 from ropewalk.routing.kernels import kernel
+from ropewalk.routing.table import Laid
 from ropewalk.routing.trees import NOWHERE, Records
 
 ENTRY = np.dtype([("at", "i4"), ("next", "i4"), ("link", "i4"), ("when", "i4"), ("route", "i4")])
@@ -14,10 +15,12 @@ ENTRY = np.dtype([("at", "i4"), ("next", "i4"), ("link", "i4"), ("when", "i4"), 
 class Rows(NamedTuple):
     """What is laid over the computed row, a group of entries for each set of sources.
 
-    Group 0 has none. `given` is the user's own row, which then replaces the computed one.
+    Group 0 has none. `given` is the user's own row, which then replaces the computed one; `laid`
+    what stored tables lay over it in each scenario.
     """
 
     given: Ints
+    laid: Laid
     first: Ints
     entries: Records
 
@@ -57,6 +60,10 @@ def compose(net: Any, rows: Any, group: int, k: int, meant: Any, tree: Any) -> N
             state[u].row = rows.given[u]
             if _is_down(net, tree, u, rows.given[u]):
                 state[u].row = NOWHERE
+    if len(rows.laid.first):
+        for i in range(rows.laid.first[k], rows.laid.first[k + 1]):
+            u, v = rows.laid.entries[i].at, rows.laid.entries[i].next
+            state[u].row = NOWHERE if _is_down(net, tree, u, v) else v
     for i in range(rows.first[group], rows.first[group + 1]):
         entry = rows.entries[i]
         if _holds(entry, k, meant, tree):

@@ -11,9 +11,10 @@ from ropewalk.errors import UsageError
 from ropewalk.federation.arrays import Graph, Ints, offsets
 from ropewalk.federation.facts import Federation
 from ropewalk.routing.ahead.broker_table import BrokerTable, narrow, slot_bits
-from ropewalk.routing.ahead.colours import Colours
+from ropewalk.routing.ahead.colours import Colours, Things
 from ropewalk.routing.ahead.gathering import all_changes, by_broker, order, sets_by_broker
 from ropewalk.routing.ahead.network import DEFAULT, Ahead, Network, ahead_of, network_of
+from ropewalk.routing.ahead.on_demand import row_after
 from ropewalk.routing.ahead.patches import Asked
 from ropewalk.routing.table import Rows, shortest_rows
 
@@ -46,11 +47,16 @@ class Tables:
         return self.brokers[self._number[name]]
 
     def row(self, broker: str, failure: str = "none") -> Ints:
-        """A broker's next hops in a failure; UsageError if that was not computed ahead."""
-        things = self.colours.essential(self.colours.things_of(failure))
-        if not self.network.ahead.covers(things, self.colours.links):
-            raise UsageError(f"{failure!r} was not computed ahead: ask for it by --failures")
-        return self.broker(broker).row(things)
+        """A broker's next hops in a failure: from its patches, or computed if there is none."""
+        return self.row_of(self.broker(broker), self.colours.things_of(failure))
+
+    def row_of(self, table: BrokerTable, things: Things) -> Ints:
+        """The same for one of the tables, and for things by number."""
+        essential = self.colours.essential(things)
+        if self.network.ahead.covers(essential, self.colours.links):
+            return table.row(essential)
+        down = self.colours.down(essential)
+        return row_after(self.network.net, self.colours.links, table.at, down)
 
     def hop(self, at: str, to: str, failure: str = "none") -> str | None:
         """The neighbour that `at` sends messages for `to` to.
