@@ -25,6 +25,7 @@ GENERATORS: Mapping[str, Callable[..., Federation]] = MappingProxyType(
         "grid": shapes.grid,
         "tree": shapes.tree,
         "mesh": shapes.mesh,
+        "chords": shapes.chords,
         "waxman": brite.waxman,
         "barabasi-albert": brite.barabasi_albert,
         "topohub": maps.topohub_map,

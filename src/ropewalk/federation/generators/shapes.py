@@ -1,10 +1,12 @@
-"""Regular shapes: ring, grid, tree, full mesh."""
+"""Shapes: ring, grid, tree, full mesh, and a ring with random chords."""
 
 from math import cos, pi, sin
 from typing import Annotated
 
+import numpy as np
+
 from ropewalk.federation.facts import Federation
-from ropewalk.federation.generators.build import MOST_BROKERS, bounded, numbered, sized
+from ropewalk.federation.generators.build import MOST_BROKERS, MOST_LINKS, bounded, numbered, sized
 
 SPACING_KM = 100.0
 
@@ -60,6 +62,26 @@ def mesh(*, brokers: Annotated[int, "how many brokers"] = 6) -> Federation:
     sized(brokers, brokers * (brokers - 1) / 2)
     pairs = [(a, b) for a in range(brokers) for b in range(a + 1, brokers)]
     return numbered(f"mesh-{brokers}", _circle(brokers), pairs)
+
+
+def chords(
+    *,
+    brokers: Annotated[int, "how many brokers"] = 32,
+    links: Annotated[int, "how many links, those of the ring included"] = 64,
+    seed: int = 1,
+) -> Federation:
+    """A ring in random order with random chords: of so many links none can cut it."""
+    bounded("brokers", brokers, 3, MOST_BROKERS)
+    bounded("links", links, brokers, min(brokers * (brokers - 1) // 2, MOST_LINKS))
+    rng = np.random.default_rng(seed)
+    around = rng.permutation(brokers).tolist()
+    ring_links = zip(around, [*around[1:], around[0]], strict=True)
+    chosen = dict.fromkeys((min(pair), max(pair)) for pair in ring_links)
+    while len(chosen) < links:
+        a, b = sorted(rng.integers(0, brokers, 2).tolist())
+        if a != b:
+            chosen[a, b] = None
+    return numbered(f"chords-{brokers}-{links}-s{seed}", _circle(brokers), sorted(chosen))
 
 
 def _circle(count: int) -> list[tuple[float, float]]:

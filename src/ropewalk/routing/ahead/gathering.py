@@ -16,6 +16,7 @@ from ropewalk.routing.ahead.patches import (
     scratch,
     singles,
 )
+from ropewalk.routing.ahead.sweep import sweep_room, sweep_singles, take_tree
 from ropewalk.routing.delta import plant
 from ropewalk.routing.kernels import kernel
 from ropewalk.routing.trees import Longs, Net, Records
@@ -26,13 +27,17 @@ ROOM = 1 << 22
 
 
 @kernel
-def change(net: Any, start: int, stop: int, asked: Any, room: Any, made: Any) -> int:
+def change(net: Any, start: int, stop: int, asked: Any, room: Any, sweep: Any, made: Any) -> int:
     """Every change towards the brokers from `start` on; returns the first that found no room."""
     twice = asked.kinds[PAIR_KINDS] or asked.kinds[PAIR_KINDS + 1] or asked.kinds[PAIR_KINDS + 2]
     for to in range(start, stop):
         before, sets_before = made.length[0], made.length[1]
         plant(net, to, room.tree)
-        singles(net, to, asked, room, made)
+        if net.uniform:
+            take_tree(net, to, room.tree.state, sweep)
+            sweep_singles(to, asked, sweep, room.first, made)
+        else:
+            singles(net, to, asked, room, made)
         if made.length[0] <= len(made.singles):
             if twice:
                 pairs(net, to, asked, room, made)
@@ -49,7 +54,8 @@ def all_changes(graph: Graph, net: Net, asked: Asked) -> list[tuple[int, int, Ma
     """Every change: runs of destinations, with what is made towards them."""
 
     def some(start: int, stop: int) -> list[tuple[int, int, Made]]:
-        room, parts, want = scratch(graph.brokers, graph.links), [], ROOM
+        room, sweep = scratch(graph.brokers, graph.links), sweep_room(graph)
+        parts, want = [], ROOM
         while start < stop:
             made = Made(
                 np.empty(want, np.uint64),
@@ -57,7 +63,7 @@ def all_changes(graph: Graph, net: Net, asked: Asked) -> list[tuple[int, int, Ma
                 np.zeros(graph.brokers, np.int64),
                 np.zeros(2, np.int64),
             )
-            done = int(change(net, start, stop, asked, room, made))
+            done = int(change(net, start, stop, asked, room, sweep, made))
             if done > start:
                 parts.append((start, done, made))
             else:
