@@ -56,11 +56,15 @@ def tables_text(summary: dict[str, Any]) -> str:
         f" {s['bytes_per_broker_max']:,}",
     ]
     if s.get("hand_made_routes"):
-        lines.append(f"{s['hand_made_routes']} hand-made routes are laid over these tables")
+        lines.append(_laid_over(s["hand_made_routes"]))
     if "seconds" in s:
-        done = f"Wrote {s['folder']}" if s["folder"] else "Nothing is written: -o DIR stores them"
-        lines.append(f"{done} ({s['seconds']:.2f} s)")
+        lines.append(f"Wrote {s['folder']}." if s["folder"] else "Nothing is written: add -o DIR.")
     return "\n".join(lines)
+
+
+def _laid_over(routes: int) -> str:
+    are = "hand-made route is" if routes == 1 else "hand-made routes are"
+    return f"{routes} {are} laid over these tables"
 
 
 def row_view(tables: Tables, failure: str) -> tuple[dict[str, Any], str]:
