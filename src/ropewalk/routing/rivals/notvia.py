@@ -40,7 +40,7 @@ def not_via(ground: Ground) -> Scheme:
             _round_links(ground, start, detours.link, made.cost, made.choice)
         else:
             _round_brokers(ground, start, detours.first, detours.broker, made.cost, made.choice)
-        return Repair(made.cost, made.choice)
+        return Repair(made.cost, made.choice, (made.cost < FAR).astype(np.int32))
 
     return Scheme("not-via", ("links", "brokers"), repair, entries=float(2 * len(ground.ends)))
 

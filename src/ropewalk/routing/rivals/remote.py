@@ -33,7 +33,7 @@ def remote_lfa(ground: Ground) -> Scheme:
         whole = np.minimum(cost[arc] + ground.distance[to, end[arc]], FAR)
         made.cost[lacking] = whole[lacking]
         made.choice[lacking] = (n + end[arc])[lacking]
-        return Repair(made.cost, made.choice)
+        return Repair(made.cost, made.choice, lacking.astype(np.int32))
 
     return Scheme("remote LFA", ("links",), repair)
 
