@@ -1,0 +1,201 @@
+"""Messages in flight while links fail and recover and the news spreads, all in any order.
+
+What a broker knows of a link is how often it has changed: odd is down, and the greater number is
+the newer. A message carries the greatest numbers known where it passed; a broker joins them with
+its own, routes by the result, and keeps nothing of it. While the numbers stay the same the message
+follows one tree of shortest paths, so it takes at most n - 1 hops between two changes of them.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from random import Random
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ropewalk.federation.arrays import Graph, Ints
+from ropewalk.federation.facts import Federation
+from ropewalk.routing.delta import fail, plant, restore, tree_room
+from ropewalk.routing.ground import connected_parts
+from ropewalk.routing.trees import NOWHERE, net_of
+
+Versions = npt.NDArray[np.int16]
+Schedule = Literal["random", "adversarial"]
+
+
+@dataclass(frozen=True, slots=True)
+class Flight:
+    """Where a message went and how it ended."""
+
+    source: str
+    to: str
+    path: tuple[str, ...]
+    changes: tuple[str, ...]
+    """Links in the order in which they changed: down, and up again when named a second time."""
+    fate: Literal["delivered", "too long", "cut off"]
+
+    @property
+    def hops(self) -> int:
+        """How many links it crossed."""
+        return len(self.path) - 1
+
+
+def flights(
+    federation: Federation,
+    *,
+    count: int,
+    seed: int,
+    changes: int = 2,
+    flood_chance: float = 0.3,
+    schedule: Schedule = "random",
+    join: bool = True,
+) -> Iterator[Flight]:
+    """So many flights, each with changes of its own; the same seed gives the same ones.
+
+    With `join` off every broker goes by its own knowledge alone, as in plain PCRT. A flight is too
+    long when it takes more than (changes + 1) x n hops; with `join` none does.
+
+    >>> from ropewalk.federation.generators import generate
+    >>> fifty = generate("fifty-broker")
+    >>> {flight.fate for flight in flights(fifty, count=20, seed=1)} <= {"delivered", "cut off"}
+    True
+    """
+    rng, graph, roads = Random(seed), federation.graph, _Roads(federation.graph)
+    for _ in range(count):
+        links = _changes(rng, graph, changes)
+        yield _Sky(graph, roads, rng, links, flood_chance, schedule, join).fly()
+
+
+def _changes(rng: Random, graph: Graph, count: int) -> list[int]:
+    """Links that change one after the other, so that whoever is connected stays so."""
+    up, made = np.ones(graph.links, np.bool_), list[int]()
+    parts = len(set(connected_parts(graph).tolist()))
+    while len(made) < count:
+        e = rng.choice(made) if made and rng.random() < 0.4 else rng.randrange(graph.links)
+        up[e] ^= True
+        if len(set(connected_parts(graph, up).tolist())) > parts:
+            up[e] ^= True
+            if not made and rng.random() < 0.01:
+                break  # a tree: no link can be spared
+            continue
+        made.append(e)
+    return made
+
+
+class _Roads:
+    """Next hops to a broker with some links down, kept once they are made."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph, self._net = graph, net_of(graph)
+        self._tree = tree_room(graph.brokers, graph.links)
+        self._known: dict[tuple[int, bytes], Ints] = {}
+
+    def to(self, broker: int, versions: Versions) -> Ints:
+        down = np.flatnonzero(versions % 2).astype(np.int32)
+        key = broker, down.tobytes()
+        if key not in self._known:
+            none = np.zeros(0, np.int32)
+            plant(self._net, broker, self._tree)
+            size, _ = fail(self._net, broker, self._tree, self._graph.ends, down, none)
+            self._known[key] = self._tree.state["hop"].copy()
+            restore(self._tree, size, down, none)
+        return self._known[key]
+
+
+@dataclass
+class _Sky:
+    """One flight: what is true, what each broker knows, and where the message is."""
+
+    graph: Graph
+    roads: _Roads
+    rng: Random
+    changes: Sequence[int]
+    flood_chance: float
+    schedule: Schedule
+    join: bool
+    truth: Versions = field(init=False)
+    known: Versions = field(init=False)
+    carried: Versions = field(init=False)
+    path: list[int] = field(init=False)
+    to: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        graph = self.graph
+        self.truth = np.zeros(graph.links, np.int16)
+        self.known = np.zeros((graph.brokers, graph.links), np.int16)
+        self.carried = self.truth.copy()
+        source, self.to = self.rng.sample(range(graph.brokers), 2)
+        self.path = [source]
+
+    def fly(self) -> Flight:
+        left = list(self.changes)
+        while self.path[-1] != self.to:
+            if len(self.path) - 1 > (len(self.changes) + 1) * self.graph.brokers:
+                return self._landed("too long")
+            if left and self.rng.random() < 0.3:
+                self._change(left.pop(0))
+            elif self._news_first():
+                continue
+            elif not self._move() and not self._spread(self._pending()):
+                if not left:
+                    return self._landed("cut off")
+                self._change(left.pop(0))
+        return self._landed("delivered")
+
+    def _change(self, e: int) -> None:
+        """Both ends know at once."""
+        self.truth[e] += 1
+        self.known[self.graph.ends[e], e] = self.truth[e]
+
+    def _news_first(self) -> bool:
+        """Whether news went one link on before the message moves."""
+        pending = self._pending()
+        if self.schedule == "adversarial":
+            # News reaches the broker that has the message just when it sends the message back.
+            return self._spread([arc for arc in pending if self._turns_back(arc)])
+        return self.rng.random() < self.flood_chance and self._spread(pending)
+
+    def _pending(self) -> list[tuple[int, int]]:
+        """Links that are up and over which one end has news for the other."""
+        up = self.graph.ends[self.truth % 2 == 0]
+        arcs = np.concatenate((up, up[:, ::-1]))
+        news = (self.known[arcs[:, 0]] > self.known[arcs[:, 1]]).any(axis=1)
+        return [(u, v) for u, v in arcs[news].tolist()]
+
+    def _spread(self, arcs: Sequence[tuple[int, int]]) -> bool:
+        if not arcs:
+            return False
+        u, v = self.rng.choice(arcs)
+        self.known[v] = np.maximum(self.known[v], self.known[u])
+        return True
+
+    def _turns_back(self, arc: tuple[int, int]) -> bool:
+        u, at = arc
+        if at != self.path[-1] or len(self.path) < 2:
+            return False
+        after = np.maximum(self.known[at], self.known[u])
+        return bool(self._hop(after) == self.path[-2])
+
+    def _hop(self, own: Versions) -> int:
+        versions = np.maximum(self.carried, own) if self.join else own
+        return int(self.roads.to(self.to, versions)[self.path[-1]])
+
+    def _move(self) -> bool:
+        own = self.known[self.path[-1]]
+        hop = self._hop(own)
+        self.carried = np.maximum(self.carried, own) if self.join else own.copy()
+        if hop == NOWHERE:
+            return False
+        self.path.append(hop)
+        return True
+
+    def _landed(self, fate: Literal["delivered", "too long", "cut off"]) -> Flight:
+        names, ends = self.graph.names, self.graph.ends
+        return Flight(
+            source=names[self.path[0]],
+            to=names[self.to],
+            path=tuple(names[u] for u in self.path),
+            changes=tuple(f"{names[ends[e, 0]]}--{names[ends[e, 1]]}" for e in self.changes),
+            fate=fate,
+        )
