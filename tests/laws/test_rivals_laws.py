@@ -74,9 +74,7 @@ def fewest_pieces(world: World, way: list[int]) -> list[tuple[int, bool]]:
     """The end of each piece, and whether it is one named link; the last ends at the destination."""
     best: dict[int, list[tuple[int, bool]]] = {0: []}
     for j in range(1, len(way)):
-        options = [
-            [*best[i], (way[j], False)] for i in range(j) if safe(world, way[i], way[j])
-        ]
+        options = [[*best[i], (way[j], False)] for i in range(j) if safe(world, way[i], way[j])]
         # A link that is named takes a label even where it is the last.
         options.append([*best[j - 1], (way[j], True)])
         best[j] = min(options, key=len)
@@ -129,10 +127,7 @@ def in_layer(
     world: World, path: list[int], to: int, layer: int, links: list[int], brokers: list[int]
 ) -> bool:
     spared = {
-        way
-        for e, (a, b) in enumerate(world.ends)
-        if links[e] == layer
-        for way in ((a, b), (b, a))
+        way for e, (a, b) in enumerate(world.ends) if links[e] == layer for way in ((a, b), (b, a))
     }
     kept = {way: cost for way, cost in world.cost.items() if way not in spared}
     table = table_of(

@@ -6,7 +6,6 @@ from functools import cached_property
 from itertools import product
 from random import Random
 
-
 from ropewalk.federation.facts import Broker, Domain, Federation, Link
 from ropewalk.routing.rivals.scheme import Failures, Repair
 
@@ -37,7 +36,9 @@ class Table:
     hop: list[list[int]]
 
 
-def table_of(brokers: int, ways: dict[tuple[int, int], int], carries: Callable[[int], bool]) -> Table:
+def table_of(
+    brokers: int, ways: dict[tuple[int, int], int], carries: Callable[[int], bool]
+) -> Table:
     distance = [[0 if u == to else INF for u in range(brokers)] for to in range(brokers)]
     hop = [[-1] * brokers for _ in range(brokers)]
     for to in range(brokers):
@@ -175,7 +176,9 @@ def faults(federation: Federation, kind: Failures, repair: Repair, mend: Rule) -
     return found
 
 
-def stretches(federation: Federation, kind: Failures, repair: Repair, mend: Rule) -> tuple[int, list[float]]:
+def stretches(
+    federation: Federation, kind: Failures, repair: Repair, mend: Rule
+) -> tuple[int, list[float]]:
     """How many cases there are, and the stretch of each that arrives."""
     cases, found = 0, []
     for world in World(federation).failures(kind):
@@ -185,5 +188,3 @@ def stretches(federation: Federation, kind: Failures, repair: Repair, mend: Rule
             if plainly(world, repair, path, to, mend):
                 found.append(world.length(path) / world.after.distance[to][source])
     return cases, found
-
-

@@ -22,6 +22,7 @@ from ropewalk.routing.trees import NOWHERE, net_of
 
 Versions = npt.NDArray[np.int16]
 Schedule = Literal["random", "adversarial"]
+CHANGE_CHANCE, AGAIN_CHANCE = 0.3, 0.4
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ def flights(
     schedule: Schedule = "random",
     join: bool = True,
 ) -> Iterator[Flight]:
-    """So many flights, each with changes of its own; the same seed gives the same ones.
+    """So many flights, with up to so many changes each; the same seed gives the same ones.
 
     With `join` off every broker goes by its own knowledge alone, as in plain PCRT. A flight is too
     long when it takes more than (changes + 1) x n hops; with `join` none does.
@@ -63,24 +64,7 @@ def flights(
     """
     rng, graph, roads = Random(seed), federation.graph, _Roads(federation.graph)
     for _ in range(count):
-        links = _changes(rng, graph, changes)
-        yield _Sky(graph, roads, rng, links, flood_chance, schedule, join).fly()
-
-
-def _changes(rng: Random, graph: Graph, count: int) -> list[int]:
-    """Links that change one after the other, so that whoever is connected stays so."""
-    up, made = np.ones(graph.links, np.bool_), list[int]()
-    parts = len(set(connected_parts(graph).tolist()))
-    while len(made) < count:
-        e = rng.choice(made) if made and rng.random() < 0.4 else rng.randrange(graph.links)
-        up[e] ^= True
-        if len(set(connected_parts(graph, up).tolist())) > parts:
-            up[e] ^= True
-            if not made and rng.random() < 0.01:
-                break  # a tree: no link can be spared
-            continue
-        made.append(e)
-    return made
+        yield _Sky(graph, roads, rng, changes, flood_chance, schedule, join).fly()
 
 
 class _Roads:
@@ -90,6 +74,10 @@ class _Roads:
         self._graph, self._net = graph, net_of(graph)
         self._tree = tree_room(graph.brokers, graph.links)
         self._known: dict[tuple[int, bytes], Ints] = {}
+        self._links = {frozenset(pair): e for e, pair in enumerate(graph.ends.tolist())}
+
+    def link(self, a: int, b: int) -> int:
+        return self._links[frozenset((a, b))]
 
     def to(self, broker: int, versions: Versions) -> Ints:
         down = np.flatnonzero(versions % 2).astype(np.int32)
@@ -110,43 +98,66 @@ class _Sky:
     graph: Graph
     roads: _Roads
     rng: Random
-    changes: Sequence[int]
+    most_changes: int
     flood_chance: float
     schedule: Schedule
     join: bool
+    parts: int = field(init=False)
     truth: Versions = field(init=False)
     known: Versions = field(init=False)
     carried: Versions = field(init=False)
     path: list[int] = field(init=False)
     to: int = field(init=False)
+    changes: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         graph = self.graph
         self.truth = np.zeros(graph.links, np.int16)
         self.known = np.zeros((graph.brokers, graph.links), np.int16)
         self.carried = self.truth.copy()
+        self.parts = len(set(connected_parts(graph).tolist()))
         source, self.to = self.rng.sample(range(graph.brokers), 2)
         self.path = [source]
 
     def fly(self) -> Flight:
-        left = list(self.changes)
+        tries = self.most_changes
         while self.path[-1] != self.to:
-            if len(self.path) - 1 > (len(self.changes) + 1) * self.graph.brokers:
+            if len(self.path) - 1 > (self.most_changes + 1) * self.graph.brokers:
                 return self._landed("too long")
-            if left and self.rng.random() < 0.3:
-                self._change(left.pop(0))
-            elif self._news_first():
-                continue
-            elif not self._move() and not self._spread(self._pending()):
-                if not left:
+            if tries and self.rng.random() < CHANGE_CHANCE:
+                tries -= 1
+                self._change()
+            elif not self._news_first() and not self._move():
+                # It can only wait: for news, or for a link to come back.
+                if not self._spread(self._pending()) and not tries:
                     return self._landed("cut off")
-                self._change(left.pop(0))
         return self._landed("delivered")
 
-    def _change(self, e: int) -> None:
-        """Both ends know at once."""
-        self.truth[e] += 1
-        self.known[self.graph.ends[e], e] = self.truth[e]
+    def _change(self) -> None:
+        """A link changes that cuts nothing off: one that did before, or one ahead of the message.
+
+        Both ends know at once.
+        """
+        ahead = self._ahead()
+        again = self.changes and self.rng.random() < AGAIN_CHANCE
+        choices = self.changes if again or not ahead else ahead
+        if not choices:
+            return
+        e = self.rng.choice(choices)
+        up = self.truth % 2 == 0
+        up[e] ^= True
+        if len(set(connected_parts(self.graph, up).tolist())) == self.parts:
+            self.truth[e] += 1
+            self.known[self.graph.ends[e], e] = self.truth[e]
+            self.changes.append(e)
+
+    def _ahead(self) -> list[int]:
+        """Links on the way from where the message is, if all brokers knew all."""
+        hops, at, found = self.roads.to(self.to, self.truth), self.path[-1], []
+        while at != self.to and hops[at] != NOWHERE:
+            found.append(self.roads.link(at, int(hops[at])))
+            at = int(hops[at])
+        return found
 
     def _news_first(self) -> bool:
         """Whether news went one link on before the message moves."""

@@ -18,9 +18,15 @@ from ropewalk.federation.facts import Federation
 from ropewalk.routing.delta import plant
 from ropewalk.routing.kernels import kernel
 from ropewalk.routing.mixed.walking import LOOPS, PATH, walk
-from ropewalk.routing.rivals.ground import Ground, failing_room, ground_of, put_up, take_down
+from ropewalk.routing.rivals.ground import (
+    Ground,
+    by_destination,
+    failing_room,
+    ground_of,
+    put_up,
+    take_down,
+)
 from ropewalk.routing.trees import FAR, NOWHERE, Longs
-from ropewalk.routing.workers import spread
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -137,7 +143,7 @@ def mixed(
         options = (change == "recovery", carrying, knowing == "ends", knowing == "any")
         return *found, _count(ground, start, stop, sets, options, room, path, *found)
 
-    for some, loops, most in spread(work, graph.brokers):
+    for some, loops, most in by_destination(work, ground):
         fates += some
         longest = max(longest, most)
         loop = np.where((loop[:, :1] < 0), loops, loop)

@@ -4,8 +4,9 @@ Every broker that can be spared is isolated in one of k configurations: there it
 and hangs on links of its own; the other brokers stay connected without it. Every link is isolated,
 that is left out, in the configuration of one of its ends. A broker whose next hop is gone switches
 to the configuration that isolates that next hop, and need not know whether the link or the broker
-has failed; on the last hop it takes the one that isolates the link. A broker whose loss cuts the
-graph cannot be isolated: the scheme is made for graphs that no broker's loss cuts.
+has failed; on the last hop it takes the one that isolates the link. The scheme is made for graphs
+that no broker's loss cuts: a broker whose loss does cannot be isolated. A link for which neither end
+can do it is left out of any configuration that can spare it.
 """
 
 from typing import Any, NamedTuple
@@ -17,7 +18,7 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 from ropewalk.federation.arrays import Graph, Ints
 from ropewalk.routing.kernels import kernel
 from ropewalk.routing.rivals.ground import Ground
-from ropewalk.routing.rivals.layers import by_layer, costs_of, layer_net
+from ropewalk.routing.rivals.layers import by_layer, costs_of, fewest, layer_net, spare_links
 from ropewalk.routing.rivals.scheme import Failures, Repair, Scheme
 from ropewalk.routing.trees import NOWHERE
 
@@ -44,19 +45,20 @@ def multiple_configurations(graph: Graph, ground: Ground, layers: int) -> Scheme
         layer = np.where(last, NOWHERE, made.broker[gone])
         if failures == "links":
             layer = np.where(layer == NOWHERE, made.link[arcs["link"][arc]], layer)
-        return by_layer(np.where(arc == NOWHERE, NOWHERE, layer).astype(np.int32), cost(start, stop))
+        return by_layer(
+            np.where(arc == NOWHERE, NOWHERE, layer).astype(np.int32), cost(start, stop)
+        )
 
     entries = float(layers * (graph.brokers - 1))
-    return Scheme(
-        f"MRC-{layers}", ("links", "brokers"), repair, tables=layers, entries=entries
-    )
+    return Scheme(f"MRC-{layers}", ("links", "brokers"), repair, tables=layers, entries=entries)
 
 
 def configurations(graph: Graph, ground: Ground, layers: int) -> Configurations:
     """Isolate every broker, then every link, where that cuts nothing off."""
     broker = np.full(graph.brokers, NOWHERE, np.int32)
     _isolate(ground.net, broker, np.zeros(layers, np.int64))
-    return Configurations(broker, _isolated_links(graph, broker))
+    link = spare_links(ground, layers, isolated=broker, left_out=_isolated_links(graph, broker))
+    return Configurations(broker, link)
 
 
 def _isolated_links(graph: Graph, broker: Ints) -> Ints:
@@ -89,17 +91,12 @@ def _isolate(net: Any, config: Any, isolated: Any) -> None:
     stamp = 0
     for u in range(len(config)):
         tried = np.zeros(len(isolated), np.bool_)
-        for _ in range(len(isolated)):
-            layer = NOWHERE
-            for one in range(len(isolated)):
-                if not tried[one] and (layer == NOWHERE or isolated[one] < isolated[layer]):
-                    layer = one
-            tried[layer] = True
+        while config[u] == NOWHERE and not tried.all():
+            layer = fewest(isolated, tried)
             stamp += 1
             if _spared(net, u, config, layer, room, stamp):
                 config[u] = layer
                 isolated[layer] += 1
-                break
 
 
 @kernel
@@ -133,9 +130,7 @@ def _hangs_elsewhere(net: Any, v: int, u: int, config: Any, layer: int) -> bool:
 
 
 @kernel
-def _reached(
-    net: Any, start: int, u: int, config: Any, layer: int, room: Any, stamp: int
-) -> int:
+def _reached(net: Any, start: int, u: int, config: Any, layer: int, room: Any, stamp: int) -> int:
     """How many neighbours of u a broker reaches without it, over brokers that carry transit."""
     seen, queue = room[0], room[1]
     queue[0], seen[start], seen[u] = start, stamp, stamp

@@ -1,18 +1,22 @@
 """What every scheme stands on: distances and canonical next hops of all pairs, nothing failed."""
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from ropewalk.errors import UsageError
 from ropewalk.federation.arrays import Graph, Ints
-from ropewalk.routing.delta import Tree, fail, restore
+from ropewalk.routing.delta import Tree, fail, restore, tree_room
 from ropewalk.routing.kernels import kernel
 from ropewalk.routing.trees import FAR, NOWHERE, STATE, Longs, Net, grow, net_of
 from ropewalk.routing.workers import spread
 
+T = TypeVar("T")
+
 MOST_BROKERS = 5000
 """All pairs are held in memory: 12 bytes each."""
+SMALL = 64
 
 
 class Ground(NamedTuple):
@@ -40,8 +44,14 @@ def ground_of(graph: Graph) -> Ground:
         raise UsageError(f"{said} (at most {MOST_BROKERS:,})")
     net, n = net_of(graph), graph.brokers
     ground = Ground(net, graph.ends, np.empty((n, n), np.int64), np.empty((n, n), np.int32))
-    spread(lambda start, stop: _fill(ground, start, stop), n)
+    by_destination(lambda start, stop: _fill(ground, start, stop), ground)
     return ground
+
+
+def by_destination(work: Callable[[int, int], T], ground: Ground) -> list[T]:
+    """The results of `work(start, stop)` over all brokers; small graphs are not worth a thread."""
+    n = len(ground.arc)
+    return spread(work, n, parts=1 if n < SMALL else None)
 
 
 def distances(net: Net, start: int, stop: int) -> Longs:
@@ -53,8 +63,6 @@ def distances(net: Net, start: int, stop: int) -> Longs:
 
 def failing_room(ground: Ground) -> Failing:
     """Room to take down one thing at a time."""
-    from ropewalk.routing.delta import tree_room
-
     n, links = len(ground.arc), len(ground.ends)
     one = np.zeros(1, np.int32)
     return Failing(tree_room(n, links), one, one.copy(), np.zeros(n, np.int32))

@@ -63,48 +63,61 @@ def by_layer(layer: Ints, cost: Longs) -> Repair:
     return Repair(np.where(layer == NOWHERE, FAR, cost[layer, row, at]), layer)
 
 
-def spare_links(ground: Ground, layers: int) -> Ints:
+def spare_links(
+    ground: Ground, layers: int, *, isolated: Ints | None = None, left_out: Ints | None = None
+) -> Ints:
     """The layer that each link is left out of; -1 where none could spare it.
 
     One link after the other goes to the layer that lacks the fewest so far, if its ends can still
-    reach each other there.
+    reach each other there. `isolated` says in which layer a broker carries no transit, `left_out`
+    which links have a layer already.
     """
-    left_out = np.full(len(ground.ends), NOWHERE, np.int32)
-    _spare(ground.net, ground.ends, left_out, np.zeros(layers, np.int64))
-    return left_out
+    brokers, links = len(ground.arc), len(ground.ends)
+    nowhere = np.full(brokers, NOWHERE, np.int32) if isolated is None else isolated
+    made = np.full(links, NOWHERE, np.int32) if left_out is None else left_out.copy()
+    lacking = np.bincount(made[made >= 0], minlength=layers)
+    _spare(ground.net, ground.ends, nowhere, made, lacking, np.zeros((2, brokers), np.int64))
+    return made
 
 
 @kernel
-def _spare(net: Any, ends: Any, left_out: Any, lacking: Any) -> None:
-    seen, queue = np.zeros(len(net.nodes), np.int64), np.zeros(len(net.nodes), np.int64)
+def fewest(lacking: Any, tried: Any) -> int:
+    """The layer that lacks the fewest, of those that were not tried yet; it counts as tried."""
+    layer = NOWHERE
+    for one in range(len(lacking)):
+        if not tried[one] and (layer == NOWHERE or lacking[one] < lacking[layer]):
+            layer = one
+    tried[layer] = True
+    return layer
+
+
+@kernel
+def _spare(net: Any, ends: Any, isolated: Any, left_out: Any, lacking: Any, room: Any) -> None:
     stamp = 0
     for e in range(len(ends)):
         tried = np.zeros(len(lacking), np.bool_)
-        for _ in range(len(lacking)):
-            layer = NOWHERE
-            for one in range(len(lacking)):
-                if not tried[one] and (layer == NOWHERE or lacking[one] < lacking[layer]):
-                    layer = one
-            tried[layer] = True
+        while left_out[e] == NOWHERE and not tried.all():
+            layer = fewest(lacking, tried)
             stamp += 1
             left_out[e] = layer
-            if _joined(net, ends[e, 0], ends[e, 1], left_out, layer, seen, queue, stamp):
+            if _joined(net, ends[e, 0], ends[e, 1], isolated, left_out, layer, room, stamp):
                 lacking[layer] += 1
-                break
-            left_out[e] = NOWHERE
+            else:
+                left_out[e] = NOWHERE
 
 
 @kernel
 def _joined(
-    net: Any, a: int, b: int, left_out: Any, layer: int, seen: Any, queue: Any, stamp: int
+    net: Any, a: int, b: int, isolated: Any, left_out: Any, layer: int, room: Any, stamp: int
 ) -> bool:
     """Whether one broker reaches another in a layer."""
+    seen, queue = room[0], room[1]
     queue[0], seen[a] = a, stamp
     at, end = 0, 1
     while at < end:
         u = queue[at]
         at += 1
-        if u != a and not net.nodes[u].transit:
+        if u != a and (not net.nodes[u].transit or isolated[u] == layer):
             continue
         for arc in range(net.nodes[u].first, net.nodes[u + 1].first):
             v = net.arcs[arc].to

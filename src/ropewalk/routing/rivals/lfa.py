@@ -43,9 +43,7 @@ def alternates(ground: Any, start: int, brokers: bool, cost: Any, choice: Any) -
 
 
 @kernel
-def _serves(
-    net: Any, distance: Any, at: int, near: int, gone: int, to: int, brokers: bool
-) -> bool:
+def _serves(net: Any, distance: Any, at: int, near: int, gone: int, to: int, brokers: bool) -> bool:
     """RFC 5286: inequality 1 (loop-free) and, against a failed broker, 3 (node-protecting)."""
     way = distance[to, near]
     if way >= FAR or (near != to and not net.nodes[near].transit):

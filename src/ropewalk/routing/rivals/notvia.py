@@ -12,10 +12,9 @@ import numpy as np
 
 from ropewalk.routing.delta import fail, plant, restore
 from ropewalk.routing.kernels import kernel
-from ropewalk.routing.rivals.ground import Ground, arc_between, failing_room
+from ropewalk.routing.rivals.ground import Ground, arc_between, by_destination, failing_room
 from ropewalk.routing.rivals.scheme import Failures, Repair, Scheme, nothing
 from ropewalk.routing.trees import FAR, NOWHERE, Longs
-from ropewalk.routing.workers import spread
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -56,7 +55,7 @@ def detours_of(ground: Ground) -> Detours:
         room = failing_room(ground)
         _walk_round(ground, start, stop, room, made.link, first, made.broker)
 
-    spread(work, len(ground.arc))
+    by_destination(work, ground)
     return made
 
 

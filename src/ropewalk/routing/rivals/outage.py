@@ -20,6 +20,7 @@ from ropewalk.routing.kernels import kernel
 from ropewalk.routing.mixed.walking import PATH, walk
 from ropewalk.routing.rivals.ground import (
     Ground,
+    by_destination,
     distances,
     failing_room,
     ground_of,
@@ -27,7 +28,6 @@ from ropewalk.routing.rivals.ground import (
     take_down,
 )
 from ropewalk.routing.trees import FAR, Longs, net_of
-from ropewalk.routing.workers import spread
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,7 +62,9 @@ class Timers:
             raise UsageError(f"{odd[0]} is {getattr(self, odd[0])}: it must be 0 or more")
         if not 0 < self.hello_ms <= self.dead_ms:
             said = f"hello_ms is {self.hello_ms:g}"
-            raise UsageError(f"{said}: it must be more than 0 and at most dead_ms, {self.dead_ms:g}")
+            raise UsageError(
+                f"{said}: it must be more than 0 and at most dead_ms, {self.dead_ms:g}"
+            )
 
     @property
     def detect_ms(self) -> float:
@@ -166,7 +168,7 @@ def waits(ground: Ground, hops: Ints, *, carrying: bool) -> Longs:
         _wait(ground, start, stop, hops, carrying, room, knows, scratch, path, counts)
         return counts
 
-    total: Longs = np.sum(spread(work, n), axis=0)
+    total: Longs = np.sum(by_destination(work, ground), axis=0)
     return total[: np.flatnonzero(total)[-1] + 1] if total.any() else total[:1]
 
 

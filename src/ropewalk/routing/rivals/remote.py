@@ -13,11 +13,10 @@ import numpy as np
 
 from ropewalk.federation.arrays import Ints
 from ropewalk.routing.kernels import kernel
-from ropewalk.routing.rivals.ground import Ground, avoids_link
+from ropewalk.routing.rivals.ground import Ground, avoids_link, by_destination
 from ropewalk.routing.rivals.lfa import alternates
 from ropewalk.routing.rivals.scheme import Failures, Repair, Scheme, nothing
 from ropewalk.routing.trees import FAR, NOWHERE, Longs
-from ropewalk.routing.workers import spread
 
 
 def remote_lfa(ground: Ground) -> Scheme:
@@ -43,7 +42,7 @@ def tunnels(ground: Ground) -> tuple[Ints, Longs, Ints]:
     arcs = len(ground.net.arcs)
     end, first = np.full(arcs, NOWHERE, np.int32), np.full(arcs, NOWHERE, np.int32)
     cost = np.full(arcs, FAR)
-    spread(lambda start, stop: _dig(ground, start, stop, end, cost, first), len(ground.arc))
+    by_destination(lambda start, stop: _dig(ground, start, stop, end, cost, first), ground)
     return end, cost, first
 
 
@@ -64,7 +63,6 @@ def _dig(ground: Any, start: int, stop: int, end: Any, cost: Any, first: Any) ->
                     if other == arc or whole >= cost[arc]:
                         continue
                     if near == p or (
-                        net.nodes[near].transit
-                        and avoids_link(net, distance, near, p, arc, at)
+                        net.nodes[near].transit and avoids_link(net, distance, near, p, arc, at)
                     ):
                         cost[arc], end[arc], first[arc] = whole, p, near
