@@ -1,6 +1,6 @@
 """Laws of mixed colours: with what messages carry nothing ever loops; without it much does."""
 
-from itertools import combinations, product
+from itertools import combinations, pairwise, product
 from random import Random
 
 import networkx as nx
@@ -123,7 +123,7 @@ def test_every_witness_can_be_followed(seed: int) -> None:
         path = [names.index(name) for name in witness.path]
         assert set(witness.knowing) == {names[u] for u in world.ends[e]}
         assert path.count(path[-1]) == 2
-        for at, hop in zip(path, path[1:], strict=False):
+        for at, hop in pairwise(path):
             table = world.after if names[at] in witness.knowing else world.base
             assert table.hop[to][at] == hop
         assert world.after.distance[to][path[0]] < INF

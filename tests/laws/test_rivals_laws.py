@@ -270,7 +270,7 @@ def test_an_alternate_is_found_wherever_the_inequality_holds(seed: int) -> None:
     """RFC 5286, 3.1, by counting shortest paths instead of adding distances."""
     federation = random_graph(Random(seed))
     for world, to, at in unclaimed(federation, "links", "LFA"):
-        for (u, near), _ in world.cost.items():
+        for u, near in world.cost:
             if u != at or world.down(at, near) or not (near == to or world.carries(near)):
                 continue
             without = replace(World(federation), broker=at)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import product
+from itertools import pairwise, product
 from random import Random
 
 from ropewalk.federation.facts import Broker, Domain, Federation, Link
@@ -134,7 +134,7 @@ class World:
         return False
 
     def length(self, path: list[int]) -> int:
-        return sum(self.cost[way] for way in zip(path, path[1:], strict=False))
+        return sum(self.cost[way] for way in pairwise(path))
 
     def transits(self, path: list[int]) -> bool:
         """Whether only brokers that may carry transit lie on the way."""

@@ -1,4 +1,4 @@
-"""`ropewalk route compare`: pre-calculated tables beside their rivals, on a federation or on maps."""
+"""`ropewalk route compare`: pre-calculated tables beside their rivals, also on all maps."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any

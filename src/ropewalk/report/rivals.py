@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 KINDS = {"links": "single link", "brokers": "single broker"}
-HEAD = f"{'':14}{'covered':>9}{'stretch':>9}{'p95':>7}{'max':>7}{'entries':>10}{'tables':>8}{'labels':>8}"
+COLUMNS = {"covered": 9, "stretch": 9, "p95": 7, "max": 7, "entries": 10, "tables": 8, "labels": 8}
+HEAD = " " * 14 + "".join(f"{name:>{width}}" for name, width in COLUMNS.items())
 
 
 def comparison_summary(

@@ -8,7 +8,6 @@ follows one tree of shortest paths, so it takes at most n - 1 hops between two c
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from random import Random
 from typing import Literal
 
 import numpy as np
@@ -62,7 +61,7 @@ def flights(
     >>> {flight.fate for flight in flights(fifty, count=20, seed=1)} <= {"delivered", "cut off"}
     True
     """
-    rng, graph, roads = Random(seed), federation.graph, _Roads(federation.graph)
+    rng, graph, roads = np.random.default_rng(seed), federation.graph, _Roads(federation.graph)
     for _ in range(count):
         yield _Sky(graph, roads, rng, changes, flood_chance, schedule, join).fly()
 
@@ -97,7 +96,7 @@ class _Sky:
 
     graph: Graph
     roads: _Roads
-    rng: Random
+    rng: np.random.Generator
     most_changes: int
     flood_chance: float
     schedule: Schedule
@@ -116,7 +115,7 @@ class _Sky:
         self.known = np.zeros((graph.brokers, graph.links), np.int16)
         self.carried = self.truth.copy()
         self.parts = len(set(connected_parts(graph).tolist()))
-        source, self.to = self.rng.sample(range(graph.brokers), 2)
+        source, self.to = self.rng.choice(graph.brokers, 2, replace=False).tolist()
         self.path = [source]
 
     def fly(self) -> Flight:
@@ -127,11 +126,13 @@ class _Sky:
             if tries and self.rng.random() < CHANGE_CHANCE:
                 tries -= 1
                 self._change()
-            elif not self._news_first() and not self._move():
-                # It can only wait: for news, or for a link to come back.
-                if not self._spread(self._pending()) and not tries:
-                    return self._landed("cut off")
+            elif not self._news_first() and not self._move() and not self._wait(tries):
+                return self._landed("cut off")
         return self._landed("delivered")
+
+    def _wait(self, tries: int) -> bool:
+        """Whether there is something to wait for: news, or a link that may come back."""
+        return self._spread(self._pending()) or tries > 0
 
     def _change(self) -> None:
         """A link changes that cuts nothing off: one that did before, or one ahead of the message.
@@ -143,7 +144,7 @@ class _Sky:
         choices = self.changes if again or not ahead else ahead
         if not choices:
             return
-        e = self.rng.choice(choices)
+        e = choices[int(self.rng.integers(len(choices)))]
         up = self.truth % 2 == 0
         up[e] ^= True
         if len(set(connected_parts(self.graph, up).tolist())) == self.parts:
@@ -177,7 +178,7 @@ class _Sky:
     def _spread(self, arcs: Sequence[tuple[int, int]]) -> bool:
         if not arcs:
             return False
-        u, v = self.rng.choice(arcs)
+        u, v = arcs[int(self.rng.integers(len(arcs)))]
         self.known[v] = np.maximum(self.known[v], self.known[u])
         return True
 

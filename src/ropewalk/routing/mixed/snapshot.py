@@ -159,7 +159,7 @@ def trace(
     change: Change = "failure",
     carrying: bool = False,
 ) -> list[int]:
-    """The brokers that one message passes through changed entries, until it leaves or goes round."""
+    """The brokers with changed entries that a message passes, until it leaves or goes round."""
     room, path = failing_room(ground), np.full(PATH * len(ground.arc), NOWHERE, np.int32)
     plant(ground.net, to, room.tree)
     a, b = ground.ends[link].tolist()
@@ -167,7 +167,7 @@ def trace(
     beside = a if hops[a] == b else b
     take_down(ground, to, beside, False, room)
     walk(room.tree.state, source, beside, knows, change == "recovery", carrying, path)
-    return path[path != NOWHERE].tolist()
+    return list(path[path != NOWHERE].tolist())
 
 
 def _sets(graph: Graph, knowing: Knowing) -> Bools:

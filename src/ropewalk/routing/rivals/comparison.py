@@ -121,9 +121,9 @@ def _rows(ground: Ground, schemes: Sequence[Scheme], failures: Failures) -> Iter
     ours = sorted((s for s in schemes if failures in s.protects), key=lambda s: s.repair is None)
     found = _measured(ground, ours, failures)
     cases, brokers = int(found.tally.cases[0]), len(ground.arc)
-    patches = found.tally.changed[0] / brokers
-    full = (1.0,) * 4 if cases else (None,) * 4
-    yield Row("PCRT", failures, cases, cases, *full, patches, 0, 0)
+    patches = float(found.tally.changed[0] / brokers)
+    full = 1.0 if cases else None
+    yield Row("PCRT", failures, cases, cases, full, full, full, full, patches, 0, 0)
     for one in (one for one in schemes if one in ours):
         k = ours.index(one)
         recovered, total, most = found.tally.by_scheme[k].tolist()
@@ -136,7 +136,7 @@ def _rows(ground: Ground, schemes: Sequence[Scheme], failures: Failures) -> Iter
             stretch_mean=total / recovered if recovered else None,
             stretch_p95=found.tally.p95(k),
             stretch_max=most if recovered else None,
-            entries=found.entries[k] / brokers if one.entries is None else one.entries,
+            entries=float(found.entries[k] / brokers) if one.entries is None else one.entries,
             tables=one.tables,
             labels=int(found.labels[k]),
         )

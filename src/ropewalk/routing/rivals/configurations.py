@@ -1,12 +1,12 @@
-"""Multiple routing configurations (Kvalbein et al. 2006): tables in which some brokers only end paths.
+"""Multiple routing configurations (Kvalbein et al. 2006): tables that some brokers only end.
 
 Every broker that can be spared is isolated in one of k configurations: there it carries no transit
 and hangs on links of its own; the other brokers stay connected without it. Every link is isolated,
 that is left out, in the configuration of one of its ends. A broker whose next hop is gone switches
 to the configuration that isolates that next hop, and need not know whether the link or the broker
 has failed; on the last hop it takes the one that isolates the link. The scheme is made for graphs
-that no broker's loss cuts: a broker whose loss does cannot be isolated. A link for which neither end
-can do it is left out of any configuration that can spare it.
+that no broker's loss cuts: a broker whose loss does cannot be isolated. A link for which neither
+end can do it is left out of any configuration that can spare it.
 """
 
 from typing import Any, NamedTuple
@@ -100,7 +100,7 @@ def _isolate(net: Any, config: Any, isolated: Any) -> None:
 
 
 @kernel
-def _carries(net: Any, config: Any, layer: int, v: int) -> bool:
+def _carries(net: Any, config: Any, layer: int, v: int) -> Any:
     return net.nodes[v].transit and config[v] != layer
 
 

@@ -95,7 +95,7 @@ def _fill(ground: Any, start: int, stop: int) -> None:
 
 
 @kernel
-def arc_between(net: Any, u: int, v: int) -> int:
+def arc_between(net: Any, u: int, v: int) -> Any:
     """The arc from a broker to a neighbour, or -1 for none."""
     low, high = net.nodes[u].first, net.nodes[u + 1].first
     while low < high:
@@ -110,7 +110,7 @@ def arc_between(net: Any, u: int, v: int) -> int:
 
 
 @kernel
-def through(net: Any, distance: Any, a: int, middle: int, b: int) -> int:
+def through(net: Any, distance: Any, a: int, middle: int, b: int) -> Any:
     """The shortest way from a to b that passes a third broker; FAR if that carries no transit."""
     if not net.nodes[middle].transit:
         return FAR
@@ -118,7 +118,7 @@ def through(net: Any, distance: Any, a: int, middle: int, b: int) -> int:
 
 
 @kernel
-def avoids_link(net: Any, distance: Any, a: int, b: int, arc: int, tail: int) -> bool:
+def avoids_link(net: Any, distance: Any, a: int, b: int, arc: int, tail: int) -> Any:
     """Whether no shortest way from a to b uses a link: that of `arc`, which leaves `tail`."""
     head, cost = net.arcs[arc].to, net.arcs[arc].cost
     direct = distance[a, b]
@@ -128,7 +128,7 @@ def avoids_link(net: Any, distance: Any, a: int, b: int, arc: int, tail: int) ->
 
 
 @kernel
-def _over(net: Any, distance: Any, a: int, tail: int, cost: int, head: int, b: int) -> int:
+def _over(net: Any, distance: Any, a: int, tail: int, cost: int, head: int, b: int) -> Any:
     if (tail != a and not net.nodes[tail].transit) or (head != b and not net.nodes[head].transit):
         return FAR
     return min(distance[a, tail] + cost + distance[head, b], FAR)

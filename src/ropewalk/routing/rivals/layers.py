@@ -22,9 +22,7 @@ LayerCost = Callable[[int, int], Longs]
 
 def resilient_layers(graph: Graph, ground: Ground, layers: int) -> tuple[Scheme, Scheme]:
     """Switching locally, and at the source. The choice is the layer."""
-    left_out = spare_links(ground, layers)
-    nets = [layer_net(graph, left_out != layer, graph.transit) for layer in range(layers)]
-    cost = costs_of(nets)
+    left_out, cost = link_layers(graph, ground, layers)
 
     def repair(_: Failures, start: int, stop: int) -> Repair:
         arc = ground.arc[start:stop]
@@ -35,6 +33,13 @@ def resilient_layers(graph: Graph, ground: Ground, layers: int) -> tuple[Scheme,
     local = Scheme(f"RRL-{layers}", ("links",), repair, tables=layers, entries=entries)
     source = AtSource(left_out, cost)
     return local, replace(local, name=f"RRL-{layers} source", repair=None, at_source=source)
+
+
+def link_layers(graph: Graph, ground: Ground, layers: int) -> tuple[Ints, LayerCost]:
+    """The layer that each link is left out of, and what ways in the layers cost."""
+    left_out = spare_links(ground, layers)
+    nets = [layer_net(graph, left_out != layer, graph.transit) for layer in range(layers)]
+    return left_out, costs_of(nets)
 
 
 def layer_net(graph: Graph, kept: Bools, transit: Bools) -> Net:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ropewalk.federation.arrays import Graph, Ints
 from ropewalk.routing.rivals.ground import Ground, distances, ground_of
-from ropewalk.routing.rivals.layers import layer_net, resilient_layers
+from ropewalk.routing.rivals.layers import layer_net, link_layers
 from ropewalk.routing.trees import FAR, NOWHERE, Longs
 
 if TYPE_CHECKING:
@@ -59,13 +59,10 @@ def path_lengths(graph: Graph, *, layers: Sequence[int]) -> Lengths:
     link, to, source = link[kept], to[kept], source[kept]
     found = {BEFORE: ground.distance[to, source], AFTER: after[kept]}
     for count in layers:
-        _, by_source = resilient_layers(graph, ground, count)
-        switch = by_source.at_source
-        assert switch is not None
-        layer = switch.layer_of_link[link]
-        served = layer != NOWHERE
-        cost = switch.cost(0, graph.brokers)
-        found[f"RRL-{count}"] = cost[layer[served], to[served], source[served]]
+        layer, cost = link_layers(graph, ground, count)
+        served = layer[link] != NOWHERE
+        ways = cost(0, graph.brokers)
+        found[f"RRL-{count}"] = ways[layer[link][served], to[served], source[served]]
     return Lengths(found, _untouched(ground, to, source))
 
 

@@ -1,4 +1,4 @@
-"""Remote loop-free alternates (RFC 7490): a tunnel to a broker from which messages do not come back.
+"""Remote loop-free alternates (RFC 7490): a tunnel to where messages do not come back from.
 
 Where a neighbour serves (RFC 5286) it is taken. Else the message is tunnelled to a broker that the
 repairing one reaches without the failed link, if need be by naming the first hop (extended

@@ -72,7 +72,7 @@ def _spell(ground: Any, state: Any, at: int, to: int, brokers: bool) -> int:
 
 
 @kernel
-def _one_piece(ground: Any, here: int, there: int, at: int, to: int, brokers: bool) -> bool:
+def _one_piece(ground: Any, here: int, there: int, at: int, to: int, brokers: bool) -> Any:
     """Whether all shortest ways between two brokers avoid what failed: the next hop of `at`."""
     net, distance, arc = ground.net, ground.distance, ground.arc[to, at]
     if brokers:
