@@ -8,8 +8,10 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import shortest_path
 
-from _measure import cpu_seconds, report
+from _measure import cpu_seconds, interleaved, report
 from ropewalk.federation.arrays import Graph
 from ropewalk.federation.facts import Federation
 from ropewalk.federation.generators import generate
@@ -52,10 +54,7 @@ def figure_6_10(graphs: list[Federation]) -> dict[str, Any]:
         name: {
             "all_pairs": round(mean(one.mean(name) for one in found), 3),
             "affected": round(mean(one.mean(name, affected=True) for one in found), 3),
-            "shares_of_lengths": {
-                int(length): round(float(share), 4)
-                for length, share in found[0].frame()[name].items()
-            },
+            "shares_of_lengths": found[0].frame()[name].round(4).to_dict(),
         }
         for name in found[0].affected
     }
@@ -112,7 +111,7 @@ def every_graph(brokers: int) -> dict[str, Any]:
         total["graphs"] += 1
         for change in ("failure", "recovery"):
             for carrying in (False, True):
-                found = mixed(graph, knowing="with ends", change=change, carrying=carrying)  # type: ignore[arg-type]
+                found = mixed(graph, knowing="with ends", change=change, carrying=carrying)
                 name = f"{change}_{'carrying' if carrying else 'plain'}"
                 total[f"{name}_cases"] += found.counts["cases"]
                 total[f"{name}_loops"] += found.counts["loops"]
@@ -131,13 +130,14 @@ def in_flight(count: int = 500) -> list[dict[str, Any]]:
                     seed=1,
                     changes=3,
                     flood_chance=0.05,
-                    schedule=schedule,  # type: ignore[arg-type]
+                    schedule=schedule,
                     join=join,
                 )
             )
             fates = Counter(one.fate for one in found)
             longest = max(one.hops for one in found)
-            rows.append({"schedule": schedule, "join": join, **fates, "most_hops": longest})
+            row: dict[str, Any] = {"schedule": schedule, "join": join, "most_hops": longest}
+            rows.append(row | fates)
     return rows
 
 
@@ -145,7 +145,7 @@ def six_nodes() -> list[dict[str, Any]]:
     """Figures 6-15 to 6-17: when messages get through again, by the new path and the old one."""
     rows = []
     for method in ("OSPF", "PCRT", "PCRT carrying"):
-        told = timeline(generate("six-node"), SIX_NODES, FAST, method)  # type: ignore[arg-type]
+        told = timeline(generate("six-node"), SIX_NODES, FAST, method)
         through = [one for one in told if one.latency_ms is not None]
         again = next(one for one in through if one.sent_ms >= SIX_NODES.fail_ms)
         back = next(
@@ -163,6 +163,26 @@ def six_nodes() -> list[dict[str, Any]]:
             }
         )
     return rows
+
+
+def distances_by_scipy(graph: Graph) -> None:
+    """The distances after every single link's failure, from scratch: what all schemes are held to."""
+    a, b = graph.ends.T
+    for e in range(graph.links):
+        up = np.arange(graph.links) != e
+        grid = csr_array((np.ones(up.sum()), (a[up], b[up])), shape=(graph.brokers, graph.brokers))
+        shortest_path(grid, directed=False, unweighted=True)
+
+
+def speed(brokers: int) -> dict[str, Any]:
+    federation = generate("waxman", brokers=brokers, m=2, seed=1)
+    taken = interleaved(
+        3,
+        scipy_distances_alone=lambda: distances_by_scipy(federation.graph),
+        all_schemes=lambda: compare(federation, failures="links"),
+    )
+    ratio = taken["scipy_distances_alone"] / taken["all_schemes"]
+    return {"brokers": brokers, "cpu_s": taken, "scipy_alone_over_all_schemes": round(ratio, 1)}
 
 
 def large(brokers: int) -> dict[str, Any]:
@@ -240,6 +260,7 @@ def main() -> None:
         mixed_every_graph=[every_graph(brokers) for brokers in (4, 5, 6)],
         flights=in_flight(),
         six_nodes=six_nodes(),
+        speed=speed(300),
         large=large(1000),
         maps=all_maps(4000),
     )
