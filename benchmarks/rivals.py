@@ -166,7 +166,7 @@ def six_nodes() -> list[dict[str, Any]]:
 
 
 def distances_by_scipy(graph: Graph) -> None:
-    """The distances after every single link's failure, from scratch: what all schemes are held to."""
+    """Distances after every single link's failure, from scratch: what schemes are held to."""
     a, b = graph.ends.T
     for e in range(graph.links):
         up = np.arange(graph.links) != e
@@ -262,7 +262,7 @@ def main() -> None:
         six_nodes=six_nodes(),
         speed=speed(300),
         large=large(1000),
-        maps=all_maps(4000),
+        maps=all_maps(1200),
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import reduce
 from typing import TYPE_CHECKING, get_args
 
 import numpy as np
@@ -17,7 +18,7 @@ from ropewalk.routing.rivals.notvia import not_via
 from ropewalk.routing.rivals.redundant import redundant_trees
 from ropewalk.routing.rivals.remote import remote_lfa
 from ropewalk.routing.rivals.scheme import Failures, Scheme
-from ropewalk.routing.rivals.score import Tally, empty_tally, score
+from ropewalk.routing.rivals.score import Tally, score
 from ropewalk.routing.rivals.segments import ti_lfa
 from ropewalk.routing.trees import NOWHERE, Longs
 from ropewalk.routing.workers import slices, spread
@@ -115,6 +116,13 @@ class Measured:
     entries: Longs
     labels: Longs
 
+    def add(self, other: "Measured") -> "Measured":
+        """This one, with what another one has counted."""
+        self.tally.add(other.tally)
+        self.entries[:] += other.entries
+        self.labels[:] = np.maximum(self.labels, other.labels)
+        return self
+
 
 def _rows(ground: Ground, schemes: Sequence[Scheme], failures: Failures) -> Iterator[Row]:
     # Who switches at the source comes last: so the kernels count.
@@ -146,15 +154,11 @@ def _measured(ground: Ground, schemes: Sequence[Scheme], failures: Failures) -> 
     """All destinations, a block at a time, spread over the cores."""
     blocks = list(slices(len(ground.arc), len(ground.arc) // BLOCK + 1))
 
-    def work(first: int, last: int) -> list[Measured]:
-        return [_one_block(ground, schemes, failures, *block) for block in blocks[first:last]]
+    def work(first: int, last: int) -> Measured:
+        parts = (_one_block(ground, schemes, failures, *block) for block in blocks[first:last])
+        return reduce(Measured.add, parts)
 
-    total = Measured(empty_tally(len(schemes)), *np.zeros((2, len(schemes)), np.int64))
-    for one in (one for part in spread(work, len(blocks)) for one in part):
-        total.tally.add(one.tally)
-        total.entries[:] += one.entries
-        total.labels[:] = np.maximum(total.labels, one.labels)
-    return total
+    return reduce(Measured.add, spread(work, len(blocks)))
 
 
 def _one_block(
