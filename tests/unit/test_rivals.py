@@ -121,6 +121,8 @@ def test_what_cannot_be_compared_is_refused() -> None:
         compare(many)
     with pytest.raises(UsageError, match="too many sets"):
         mixed(generate("ring", brokers=40), knowing="any")
+    with pytest.raises(UsageError, match="two brokers"):
+        next(flights(Federation(name="alone", brokers={"a": Broker()}), count=1, seed=1))
     with pytest.raises(UsageError, match="hello_ms is 50"):
         Timers(hello_ms=50, dead_ms=10)
     with pytest.raises(UsageError, match="flood_ms is -1"):

@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from ropewalk.errors import UsageError
 from ropewalk.federation.arrays import Graph, Ints
 from ropewalk.federation.facts import Federation
 from ropewalk.routing.delta import fail, plant, restore, tree_room
@@ -54,13 +55,16 @@ def flights(
     """So many flights, with up to so many changes each; the same seed gives the same ones.
 
     With `join` off every broker goes by its own knowledge alone, as in plain PCRT. A flight is too
-    long when it takes more than (changes + 1) x n hops; with `join` none does.
+    long when it takes more than (changes + 1) x n hops; with `join` none does. It is cut off where
+    brokers without transit leave it no way. Raises UsageError for a single broker.
 
     >>> from ropewalk.federation.generators import generate
     >>> fifty = generate("fifty-broker")
     >>> {flight.fate for flight in flights(fifty, count=20, seed=1)} <= {"delivered", "cut off"}
     True
     """
+    if len(federation.brokers) < 2:
+        raise UsageError("a flight needs two brokers: the federation has one")
     rng, graph, roads = np.random.default_rng(seed), federation.graph, _Roads(federation.graph)
     for _ in range(count):
         yield _Sky(graph, roads, rng, changes, flood_chance, schedule, join).fly()
@@ -137,7 +141,7 @@ class _Sky:
     def _change(self) -> None:
         """A link changes that cuts nothing off: one that did before, or one ahead of the message.
 
-        Both ends know at once.
+        Both ends know at once: nobody sends into a link that is down.
         """
         ahead = self._ahead()
         again = self.changes and self.rng.random() < AGAIN_CHANCE
