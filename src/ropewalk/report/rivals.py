@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from ropewalk.report.verification import plural
@@ -55,13 +56,10 @@ def comparison_text(
 
 def _row_text(row: Row) -> str:
     covered = "-" if row.coverage is None else f"{100 * row.coverage:.1f} %"
-    stretch = "".join(
-        f"{'-' if figure is None else f'{figure:.2f}':>{width}}"
-        for figure, width in ((row.stretch_mean, 9), (row.stretch_p95, 7), (row.stretch_max, 7))
-    )
-    return (
-        f"{row.scheme:14}{covered:>9}{stretch}{row.entries:>10,.1f}{row.tables:>8}{row.labels:>8}"
-    )
+    stretch = _figure(row.stretch_mean, 9, 2)
+    stretch += _figure(row.stretch_p95, 7, 2) + _figure(row.stretch_max, 7, 2)
+    kept = f"{_figure(row.entries, 10)}{row.tables:>8}{row.labels:>8}"
+    return f"{row.scheme:14}{covered:>9}{stretch}{kept}"
 
 
 def _outage_lines(outages: Outages, rate_msgs_s: float) -> Iterator[str]:
@@ -69,17 +67,22 @@ def _outage_lines(outages: Outages, rate_msgs_s: float) -> Iterator[str]:
     lost = f"lost at {rate_msgs_s:g}/s"
     yield f"{'':14}{'mean':>12}{'p95':>12}{'max':>12}{lost:>20}"
     for row in outages.rows:
-        times = "".join(f"{one:>12,.1f}" for one in (row.mean_ms, row.p95_ms, row.max_ms))
-        yield f"{row.method:14}{times}{row.lost(rate_msgs_s):>20,.1f}"
+        times = "".join(_figure(one, 12) for one in (row.mean_ms, row.p95_ms, row.max_ms))
+        yield f"{row.method:14}{times}{_figure(row.lost(rate_msgs_s), 20)}"
+
+
+def _figure(number: float | None, width: int, digits: int = 1) -> str:
+    return f"{'-':>{width}}" if number is None else f"{number:>{width},.{digits}f}"
 
 
 def _mixed_lines(plain: Mixed, carrying: Mixed) -> Iterator[str]:
     share = f"{100 * plain.looping:.1f} %"
     yield f"While only the ends of the link know, {share} of the cases loop (plain PCRT);"
-    yield f"with what messages carry, {plural(carrying.counts['loops'], 'case')} of them."
+    yield f"when messages carry what is known, {carrying.counts['loops'] or 'none'} of them."
     if plain.witnesses:
         one = plain.witnesses[0]
-        yield f"One that loops: {one.link} is down, {' > '.join(_short(one.path))}, for {one.to}."
+        told = f"One that loops: {one.link} is down, {' > '.join(_short(one.path))}, for {one.to}."
+        yield fill(told, 80, break_long_words=False, break_on_hyphens=False)
 
 
 def _short(path: Sequence[str], most: int = 8) -> Sequence[str]:
