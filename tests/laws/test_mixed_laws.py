@@ -1,5 +1,6 @@
 """Laws of mixed colours: with what messages carry nothing ever loops; without it much does."""
 
+from collections import Counter
 from itertools import combinations, pairwise, product
 from random import Random
 
@@ -14,6 +15,8 @@ from ropewalk.federation.generators import generate
 from ropewalk.federation.generators.build import numbered
 from ropewalk.routing.mixed import Mixed, flights, mixed
 from ropewalk.routing.mixed.snapshot import Change, Knowing
+from ropewalk.routing.rivals.ground import ground_of
+from ropewalk.routing.rivals.outage import hops_between, waits
 from tests.laws.walker import INF, World, random_graph
 
 seeds = st.integers(0, 2**32)
@@ -127,6 +130,26 @@ def test_every_witness_can_be_followed(seed: int) -> None:
             table = world.after if names[at] in witness.knowing else world.base
             assert table.hop[to][at] == hop
         assert world.after.distance[to][path[0]] < INF
+
+
+@given(seed=seeds, carrying=st.booleans())
+@settings(max_examples=30)
+def test_outages_last_while_walking_does_not_get_through(seed: int, carrying: bool) -> None:
+    """News goes one hop further at a time, over all links and brokers."""
+    federation = random_graph(Random(seed))
+    graph = federation.graph
+    expected: Counter[int] = Counter()
+    net: nx.Graph[int] = nx.Graph(graph.ends.tolist())
+    hops = dict(nx.all_pairs_shortest_path_length(net))
+    for world in World(federation).failures("links"):
+        ends = world.ends[world.link]
+        heard = {u: min(hops[end][u] for end in ends) for u in hops[ends[0]]}
+        for source, to, _ in world.cases():
+            moments = [{u for u in heard if heard[u] <= k} for k in range(world.n)]
+            fates = [fate(world, knows, source, to, "failure", carrying) for knows in moments]
+            expected[sum(one != "delivered" for one in fates)] += 1
+    found = waits(ground_of(graph), hops_between(graph), carrying=carrying)
+    assert {k: n for k, n in enumerate(found.tolist()) if n} == dict(expected)
 
 
 @pytest.mark.parametrize("schedule", ["random", "adversarial"])

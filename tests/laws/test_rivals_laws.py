@@ -195,6 +195,23 @@ def test_the_table_counts_what_walking_counts(kind: Failures, seed: int) -> None
             assert row.stretch_p95 == pytest.approx(p95, abs=0.001)
 
 
+@pytest.mark.parametrize("kind", ["links", "brokers"])
+@given(seed=seeds)
+@settings(max_examples=15)
+def test_the_entries_of_pcrt_are_those_that_differ_from_the_base_table(
+    kind: Failures, seed: int
+) -> None:
+    federation = random_graph(Random(seed))
+    differing = sum(
+        world.after.hop[to][at] not in (-1, world.base.hop[to][at])
+        for world in World(federation).failures(kind)
+        for to in range(world.n)
+        for at in range(world.n)
+    )
+    row = compare(federation, layers=(LAYERS,), failures=kind).row("PCRT", kind)
+    assert row.entries * federation.graph.brokers == pytest.approx(differing)
+
+
 @given(seed=seeds)
 @settings(max_examples=25)
 def test_switching_at_the_source_is_a_path_in_a_layer_without_the_link(seed: int) -> None:
