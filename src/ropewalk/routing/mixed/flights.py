@@ -16,6 +16,7 @@ import numpy.typing as npt
 from ropewalk.errors import UsageError
 from ropewalk.federation.arrays import Graph, Ints
 from ropewalk.federation.facts import Federation
+from ropewalk.federation.names import link_name
 from ropewalk.routing.delta import fail, plant, restore, tree_room
 from ropewalk.routing.ground import connected_parts
 from ropewalk.routing.trees import NOWHERE, net_of
@@ -207,11 +208,11 @@ class _Sky:
         return True
 
     def _landed(self, fate: Literal["delivered", "too long", "cut off"]) -> Flight:
-        names, ends = self.graph.names, self.graph.ends
+        names, ends = self.graph.names, self.graph.ends.tolist()
         return Flight(
             source=names[self.path[0]],
             to=names[self.to],
             path=tuple(names[u] for u in self.path),
-            changes=tuple(f"{names[ends[e, 0]]}--{names[ends[e, 1]]}" for e in self.changes),
+            changes=tuple(link_name(*(names[u] for u in ends[e])) for e in self.changes),
             fate=fate,
         )

@@ -15,6 +15,7 @@ import numpy as np
 from ropewalk.errors import UsageError
 from ropewalk.federation.arrays import Bools, Graph
 from ropewalk.federation.facts import Federation
+from ropewalk.federation.names import link_name
 from ropewalk.routing.delta import plant
 from ropewalk.routing.kernels import kernel
 from ropewalk.routing.mixed.walking import LOOPS, PATH, walk
@@ -98,8 +99,8 @@ class Mixed:
         return rows
 
     def _link_name(self, e: int) -> str:
-        a, b = self.graph.ends[e]
-        return f"{self.graph.names[a]}--{self.graph.names[b]}"
+        a, b = self.graph.ends[e].tolist()
+        return link_name(self.graph.names[a], self.graph.names[b])
 
     def _witness(self, e: int, to: int, source: int, k: int) -> Witness:
         names = self.graph.names
@@ -134,11 +135,12 @@ def mixed(
     """
     graph = federation if isinstance(federation, Graph) else federation.graph
     ground, sets = ground_of(graph), _sets(graph, knowing)
-    fates, loop = np.zeros((graph.links, 4), np.int64), np.full((graph.links, 3), -1, np.int64)
+    fates = np.zeros((graph.links, len(FATES)), np.int64)
+    loop = np.full((graph.links, 3), NOWHERE, np.int64)
     longest = 0
 
     def work(start: int, stop: int) -> tuple[Longs, Longs, int]:
-        found = np.zeros_like(fates), np.full_like(loop, -1)
+        found = np.zeros_like(fates), np.full_like(loop, NOWHERE)
         room, path = failing_room(ground), np.zeros(PATH * graph.brokers, np.int32)
         options = (change == "recovery", carrying, knowing == "ends", knowing == "any")
         return *found, _count(ground, start, stop, sets, options, room, path, *found)
@@ -146,7 +148,7 @@ def mixed(
     for some, loops, most in by_destination(work, ground):
         fates += some
         longest = max(longest, most)
-        loop = np.where((loop[:, :1] < 0), loops, loop)
+        loop = np.where(loop[:, :1] == NOWHERE, loops, loop)
     return Mixed(graph, ground, sets, change, carrying, fates, longest, loop)
 
 
@@ -193,7 +195,7 @@ def _count(
     fates: Any,
     loop: Any,
 ) -> int:
-    recovered, carrying, own_set, any_set = options
+    _, _, own_set, any_set = options
     state, longest = failing.tree.state, 0
     for to in range(start, stop):
         plant(ground.net, to, failing.tree)
@@ -204,16 +206,29 @@ def _count(
             e = failing.link[0]
             a, b = ground.ends[e]
             for k in range(e if own_set else 0, e + 1 if own_set else len(sets)):
-                if not any_set and not (sets[k, a] and sets[k, b]):
-                    continue
-                for place in range(state[at].place, state[at].place + state[at].size):
-                    source = state[place].slot
-                    if state[source].distance >= FAR:
-                        continue
-                    ended = walk(state, source, at, sets[k], recovered, carrying, path)
-                    longest = max(longest, ended)
-                    fates[e, max(0, -ended)] += 1
-                    if ended == LOOPS and loop[e, 0] < 0:
-                        loop[e, 0], loop[e, 1], loop[e, 2] = to, source, k
+                if any_set or (sets[k, a] and sets[k, b]):
+                    most, loops = _count_one(state, at, sets[k], options, path, fates[e])
+                    longest = max(longest, most)
+                    if loops != NOWHERE and loop[e, 0] == NOWHERE:
+                        loop[e, 0], loop[e, 1], loop[e, 2] = to, loops, k
             put_up(failing, size, False)
     return longest
+
+
+@kernel
+def _count_one(
+    state: Any, at: int, knows: Any, options: Any, path: Any, fates: Any
+) -> tuple[int, int]:
+    """All sources below a broker, under one set; the most hops, and a source that loops or -1."""
+    recovered, carrying, _, _ = options
+    longest, loops = 0, NOWHERE
+    for place in range(state[at].place, state[at].place + state[at].size):
+        source = state[place].slot
+        if state[source].distance >= FAR:
+            continue
+        ended = walk(state, source, at, knows, recovered, carrying, path)
+        longest = max(longest, ended)
+        fates[max(0, -ended)] += 1
+        if ended == LOOPS and loops == NOWHERE:
+            loops = source
+    return longest, loops

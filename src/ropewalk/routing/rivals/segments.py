@@ -1,4 +1,4 @@
-"""TI-LFA (RFC 9855): the shortest way after the failure, spelled out in labels.
+"""TI-LFA (draft-ietf-rtgwg-segment-routing-ti-lfa): the shortest way after it, in labels.
 
 Every other broker still goes by its old table, so the way is told in pieces: to a broker by the old
 tables where all shortest ways there avoid what failed (a node segment), else over one named link
