@@ -166,9 +166,8 @@ def waits(ground: Ground, hops: Ints, *, carrying: bool) -> Longs:
 
     def work(start: int, stop: int) -> Longs:
         counts, path = np.zeros(n + 1, np.int64), np.zeros(PATH * n, np.int32)
-        scratch = np.zeros((2, n), np.int32)
-        room, knows = failing_room(ground), np.zeros(n, np.bool_)
-        _wait(ground, start, stop, hops, carrying, room, knows, scratch, path, counts)
+        news = (np.zeros(n, np.int32), np.zeros(n, np.int32), np.zeros(n, np.bool_))
+        _wait(ground, start, stop, hops, carrying, failing_room(ground), news, path, counts)
         return counts
 
     total: Longs = np.sum(by_destination(work, ground), axis=0)
@@ -183,35 +182,40 @@ def _wait(
     hops: Any,
     carrying: bool,
     failing: Any,
-    knows: Any,
-    scratch: Any,
+    news: Any,
     path: Any,
     counts: Any,
 ) -> None:
-    state, level, waited = failing.tree.state, scratch[0], scratch[1]
+    state = failing.tree.state
     for to in range(start, stop):
         plant(ground.net, to, failing.tree)
         for at in range(len(state)):
             count, size = take_down(ground, to, at, False, failing)
-            if count == 0:
-                continue
-            a, b = ground.ends[failing.link[0]]
-            first, furthest = state[at].place, 0
-            last = first + state[at].size
-            for place in range(first, last):
-                u = state[place].slot
-                level[u] = min(hops[a, u], hops[b, u])
-                furthest = max(furthest, level[u])
-                waited[u] = 0
-            for k in range(furthest):
-                for place in range(first, last):
-                    knows[state[place].slot] = level[state[place].slot] <= k
-                for place in range(first, last):
-                    u = state[place].slot
-                    if state[u].distance < FAR:
-                        waited[u] += walk(state, u, at, knows, False, carrying, path) < 0
-            for place in range(first, last):
-                u = state[place].slot
-                if state[u].distance < FAR:
-                    counts[waited[u]] += 1
-            put_up(failing, size, False)
+            if count:
+                a, b = ground.ends[failing.link[0]]
+                _wait_below(state, at, hops[a], hops[b], carrying, news, path, counts)
+                put_up(failing, size, False)
+
+
+@kernel
+def _wait_below(
+    state: Any, at: int, from_a: Any, from_b: Any, carrying: bool, news: Any, path: Any, counts: Any
+) -> None:
+    """The waits of all sources below one end of a failed link."""
+    first, last, furthest = state[at].place, state[at].place + state[at].size, 0
+    hops, waited, knows = news
+    for place in range(first, last):
+        u = state[place].slot
+        hops[u], waited[u] = min(from_a[u], from_b[u]), 0
+        furthest = max(furthest, hops[u])
+    for gone in range(furthest):
+        for place in range(first, last):
+            knows[state[place].slot] = hops[state[place].slot] <= gone
+        for place in range(first, last):
+            u = state[place].slot
+            if state[u].distance < FAR:
+                waited[u] += walk(state, u, at, knows, False, carrying, path) < 0
+    for place in range(first, last):
+        u = state[place].slot
+        if state[u].distance < FAR:
+            counts[waited[u]] += 1

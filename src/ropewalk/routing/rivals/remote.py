@@ -53,16 +53,22 @@ def _dig(ground: Any, start: int, stop: int, end: Any, cost: Any, first: Any) ->
         for arc in range(net.nodes[at].first, net.nodes[at + 1].first):
             far_end = net.arcs[arc].to
             for p in range(len(distance)):
-                if p == at or not net.nodes[p].transit or distance[p, far_end] >= FAR:
-                    continue
-                if not avoids_link(net, distance, p, far_end, arc, at):
-                    continue
-                for other in range(net.nodes[at].first, net.nodes[at + 1].first):
-                    near = net.arcs[other].to
-                    whole = net.arcs[other].cost + distance[p, near]
-                    if other == arc or whole >= cost[arc]:
-                        continue
-                    if near == p or (
-                        net.nodes[near].transit and avoids_link(net, distance, near, p, arc, at)
-                    ):
+                serves = p != at and net.nodes[p].transit and distance[p, far_end] < FAR
+                if serves and avoids_link(net, distance, p, far_end, arc, at):  # Q-space
+                    near, whole = _first_hop(net, distance, at, arc, p, cost[arc])
+                    if near != NOWHERE:
                         cost[arc], end[arc], first[arc] = whole, p, near
+
+
+@kernel
+def _first_hop(net: Any, distance: Any, at: int, arc: int, p: int, most: int) -> tuple[int, int]:
+    """The neighbour by which a broker reaches p without a link, and the cost, if below `most`."""
+    found = NOWHERE
+    for other in range(net.nodes[at].first, net.nodes[at + 1].first):
+        near = net.arcs[other].to
+        whole = net.arcs[other].cost + distance[p, near]
+        if other == arc or whole >= most:
+            continue
+        if near == p or (net.nodes[near].transit and avoids_link(net, distance, near, p, arc, at)):
+            found, most = near, whole
+    return found, most
