@@ -175,6 +175,6 @@ def test_what_a_failure_changes_is_what_a_new_tree_has(costs: tuple[int, ...], s
         alive = np.setdiff1d(np.arange(30), down.brokers)
         assert (tree.state["hop"][alive] == fresh.state["hop"][alive]).all()
         assert (tree.state["distance"][alive] == fresh.state["distance"][alive]).all()
-        restore(net, to, tree, size, *dead)
+        restore(tree, size, *dead)
         assert (tree.state["hop"] == untouched).all()
     assert (tree.state["distance"] < FAR).all()

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 import typer
 import typer.core
 
+from ropewalk.cli import compare
 from ropewalk.cli.contract import Json, contract, finish, progress
 from ropewalk.cli.files import Source, load_from
 from ropewalk.cli.verify import asked_for
@@ -146,3 +147,7 @@ def set_entry(
         check = f"`ropewalk verify FILE --routes {folder}` tells what that does."
         summary = {"broker": broker, "to": to, "next": next, "colour": colour}
         finish(Document("route set", "ok", summary), as_json=as_json, text=f"{text}\n{check}")
+
+
+app.command("compare")(compare.compare)
+app.command("compare-maps")(compare.maps)

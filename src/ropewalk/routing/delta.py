@@ -31,12 +31,13 @@ class Tree(NamedTuple):
 
     `state` holds distances and hops after `fail`, until `restore` puts the region back; `through`
     the distance of whatever may be a next hop and is settled, else FAR: all that its neighbours
-    ask for, so that it is kept small and together. `region` lists what was regrown, with room for
-    a second failure after the first; `cut` says which links are down.
+    ask for, so that it is kept small and together (`old_through`: with everything up). `region`
+    lists what was regrown, with room for a second failure; `cut` says which links are down.
     """
 
     state: Records
     through: Longs
+    old_through: Longs
     region: Ints
     heap: Longs
     cut: npt.NDArray[np.bool_]
@@ -46,6 +47,7 @@ def tree_room(brokers: int, links: int) -> Tree:
     """Room for a tree of so many brokers in a graph of so many links."""
     return Tree(
         np.zeros(brokers, STATE),
+        np.zeros(brokers, np.int64),
         np.zeros(brokers, np.int64),
         np.zeros(2 * brokers, np.int32),
         np.zeros(2 * links + brokers + 2, np.int64),
@@ -61,7 +63,8 @@ def plant(net: Any, to: int, tree: Any) -> None:
     for u in range(len(state)):
         state[u].old_distance = state[u].distance
         state[u].old_hop = state[u].hop
-        tree.through[u] = state[u].distance if u == to or net.nodes[u].transit else FAR
+        tree.old_through[u] = state[u].distance if u == to or net.nodes[u].transit else FAR
+        tree.through[u] = tree.old_through[u]
 
 
 @kernel
@@ -87,7 +90,7 @@ def fail(net: Any, to: int, tree: Any, ends: Any, links: Any, brokers: Any) -> t
 
 
 @kernel
-def restore(net: Any, to: int, tree: Any, size: int, links: Any, brokers: Any) -> None:
+def restore(tree: Any, size: int, links: Any, brokers: Any) -> None:
     """Put everything up again."""
     state = tree.state
     for e in links:
@@ -97,10 +100,10 @@ def restore(net: Any, to: int, tree: Any, size: int, links: Any, brokers: Any) -
         state[u].distance = state[u].old_distance
         state[u].hop = state[u].old_hop
         state[u].inside = False
-        tree.through[u] = state[u].distance if net.nodes[u].transit else FAR
+        tree.through[u] = tree.old_through[u]
     for b in brokers:
         state[b].dead = False
-        tree.through[b] = state[b].distance if b == to or net.nodes[b].transit else FAR
+        tree.through[b] = tree.old_through[b]
 
 
 @kernel

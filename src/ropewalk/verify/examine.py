@@ -327,5 +327,5 @@ def examine(
                     counts[k, verdict] += asked[i].weight
                     _note(log, k, i, verdict, fates[u].print, prints)
         moved = last
-        restore(net, to, tree, size, links, brokers)
+        restore(tree, size, links, brokers)
     return tested

@@ -36,7 +36,7 @@ def _compose_in(
     for u in range(len(tree.state)):
         row[0, u] = tree.state[u].row
         row[1, u] = tree.state[u].hop
-    restore(net, to, tree, size, links, brokers)
+    restore(tree, size, links, brokers)
 
 
 def row_of(check: Check, to: int, k: int, group: int) -> tuple[Ints, Ints]:

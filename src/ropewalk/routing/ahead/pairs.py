@@ -54,7 +54,7 @@ def pairs(net: Any, to: int, asked: Any, room: Any, made: Any) -> None:
             _second(net, to, asked, room, pair, made)
             i += 1
         _unhang(room, size)
-        restore(net, to, room.tree, size, links, brokers)
+        restore(room.tree, size, links, brokers)
 
 
 @kernel
@@ -77,7 +77,7 @@ def _partners(net: Any, to: int, asked: Any, room: Any) -> Any:
             size, _ = fail(net, to, room.tree, asked.ends, some_links, some_brokers)
             keys, n = _pass(net, to, asked, room, number, size, True, keys, n)
             keys, n = _pass(net, to, asked, room, number, size, False, keys, n)
-            restore(net, to, room.tree, size, some_links, some_brokers)
+            restore(room.tree, size, some_links, some_brokers)
     return np.unique(keys[:n])
 
 

@@ -152,7 +152,7 @@ def _single(
                 made.singles[length] = (u << 44) | (thing << 20) | slot
             length += 1
     made.length[0] = length
-    restore(net, to, room.tree, size, links, brokers)
+    restore(room.tree, size, links, brokers)
 
 
 @kernel
@@ -214,4 +214,4 @@ def chosen(net: Any, to: int, asked: Any, room: Any, k: int, made: Any) -> None:
         known = room.marks[u].hop if drawn else state[u].old_hop
         if state[u].hop != known and not state[u].dead:
             add(net, to, total * total + k, u, state[u].hop, made)
-    restore(net, to, room.tree, size, links, brokers)
+    restore(room.tree, size, links, brokers)
