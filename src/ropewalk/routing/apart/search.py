@@ -31,20 +31,39 @@ def shortest(terrain: Terrain, weight: Floats, start: int, end: int) -> Path | N
 
 
 @kernel
-def _key(distance: float, node: int) -> Any:
-    return (np.float64(distance).view(np.int64) & ~_NODE_BITS) | node
+def key_of(distance: float, number: int) -> Any:
+    """A heap's key: a distance, and a number below 2^20 that comes with it."""
+    return (np.float64(distance).view(np.int64) & ~_NODE_BITS) | number
 
 
 @kernel
 def _search(net: Any, weight: Any, start: int, end: int) -> Any:
     reached = np.empty(len(net.nodes) - 1, REACHED)
+    _reach(net, weight, start, end, reached)
+    return _trail(reached, start, end)
+
+
+@kernel
+def delays_to(net: Any, delay: Any, end: int) -> Any:
+    """The least delay from every node to the end; infinite where there is no path."""
+    reached = np.empty(len(net.nodes) - 1, REACHED)
+    _reach(net, delay, end, -1, reached)
+    delays = np.empty(len(reached))
+    for u in range(len(reached)):
+        delays[u] = reached[u].distance
+    return delays
+
+
+@kernel
+def _reach(net: Any, weight: Any, start: int, end: int, reached: Any) -> None:
+    """Fill in how nodes are reached from the start: all of them, or until the end is settled."""
     for u in range(len(reached)):
         reached[u].distance = np.inf
         reached[u].settled = False
     heap = np.empty(len(net.arcs) + 2, np.int64)
     reached[start].distance = 0.0
-    length = push(heap, 0, _key(0.0, start))
-    while length and not reached[end].settled:
+    length = push(heap, 0, key_of(0.0, start))
+    while length and (end < 0 or not reached[end].settled):
         u = pop(heap, length) & _NODE_BITS
         length -= 1
         if reached[u].settled:
@@ -59,8 +78,7 @@ def _search(net: Any, weight: Any, start: int, end: int) -> Any:
                 reached[v].distance = further
                 reached[v].arc = arc
                 reached[v].before = u
-                length = push(heap, length, _key(further, v))
-    return _trail(reached, start, end)
+                length = push(heap, length, key_of(further, v))
 
 
 @kernel

@@ -1,0 +1,80 @@
+"""Paths chosen together: each in turn moves to where it is least exposed with the others.
+
+A primary that may be a little longer than the shortest leaves room for an alternate that shares no
+region with it; a third path is for what hits the first two.
+"""
+
+from collections.abc import Sequence
+
+from ropewalk.routing.apart.exposure import curve, least_exposed
+from ropewalk.routing.apart.scene import Scene
+from ropewalk.routing.apart.terrain import Limits, Path
+
+STARTS = 8
+"""Alternates from which a pair is begun; on small maps the best of them is the best of all pairs."""
+ROUNDS = 3
+
+
+def joint_pair(
+    scene: Scene,
+    shortest: Path,
+    *,
+    primary_limits: Limits,
+    limits: Limits = Limits(),
+) -> tuple[Path, ...] | None:
+    """A primary within its limits and an alternate within others, least exposed together.
+
+    It begins with alternates from all along the curve of delay against exposure, finds the best
+    primary for each, and lets the two move in turn. None if there is no alternate at all.
+    """
+    best: tuple[float, tuple[Path, ...]] | None = None
+    tried: set[Path | None] = set()
+    for alternate, _ in _spread(curve(scene, [shortest], limits=limits)):
+        primary = least_exposed(scene, [alternate], limits=primary_limits)
+        if primary is None or primary in tried:
+            continue
+        tried.add(primary)
+        pair = settled(scene, (alternate, primary), limits=(limits, primary_limits))
+        exposure = scene.exposure(pair)
+        if best is None or exposure < best[0]:
+            best = exposure, pair[::-1]
+        if exposure == 0:
+            break
+    return best[1] if best else None
+
+
+def third_path(
+    scene: Scene, paths: Sequence[Path], *, primary_limits: Limits, limits: Limits = Limits()
+) -> tuple[Path, ...]:
+    """One path more for what hits all of these, and all of them moved once more."""
+    another = least_exposed(scene, paths, limits=limits)
+    if another is None:
+        return tuple(paths)
+    several = (*paths, another)
+    return settled(scene, several, limits=(primary_limits, *[limits] * len(paths)))
+
+
+def settled(
+    scene: Scene, paths: Sequence[Path], *, limits: Sequence[Limits], rounds: int = ROUNDS
+) -> tuple[Path, ...]:
+    """The paths, moved one after the other within their limits as long as that helps."""
+    chosen, still, least = list(paths), 0, scene.exposure(paths)
+    for turn in range(rounds * len(chosen)):
+        i = turn % len(chosen)
+        others = chosen[:i] + chosen[i + 1 :]
+        other = least_exposed(scene, others, limits=limits[i])
+        if other is not None and (exposure := scene.exposure((*others, other))) < least:
+            chosen[i], least, still = other, exposure, 0
+        else:
+            still += 1
+        if still == len(chosen) or least == 0:
+            break
+    return tuple(chosen)
+
+
+def _spread(points: Sequence[tuple[Path, float]]) -> Sequence[tuple[Path, float]]:
+    """At most STARTS points, evenly along the curve, the least exposed first."""
+    falling = points[::-1]
+    if len(falling) <= STARTS:
+        return falling
+    return [falling[i * (len(falling) - 1) // (STARTS - 1)] for i in range(STARTS)]

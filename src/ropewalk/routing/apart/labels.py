@@ -1,0 +1,216 @@
+"""The search behind least exposed paths: labels with the very set of regions that a path meets.
+
+The exact problem (the smallest union of regions along a path) is a minimum-colour path, NP-hard in
+general. A label here holds a path's union as bits, so a region counts once however often the path
+comes back to it; what is heuristic is only that a node forgets a path for one that is both quicker
+and less exposed, and keeps few. On small maps it finds what trying all paths finds.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ropewalk.federation.arrays import Floats, Ints
+from ropewalk.routing.apart.regions import Words
+from ropewalk.routing.apart.search import key_of
+from ropewalk.routing.kernels import kernel
+from ropewalk.routing.trees import MOST_BROKERS, pop, push
+
+KEPT = 4
+"""Labels that a node keeps."""
+ENDS = 64
+"""Labels that the end keeps: the points of a curve."""
+MOST_LABELS = 30_000
+"""Labels of one search; if they do not suffice, it is done again with one label per node."""
+SAME = 1e-12
+_NUMBER = np.int64(MOST_BROKERS - 1)
+
+LABEL = np.dtype(
+    [
+        ("exposure", "f8"),
+        ("delay", "f8"),
+        ("node", "i4"),
+        ("before", "i4"),
+        ("next", "i4"),
+        ("hops", "i4"),
+        ("dead", "?"),
+    ],
+    align=True,
+)
+"""A path from the start to `node`: the label it came from, and the next label of the same node."""
+
+
+class Task(NamedTuple):
+    """What is searched: every array is about the words in which a region asked after has a bit."""
+
+    rows: Words
+    """The regions asked after, per link."""
+    weight: Floats
+    kind: Ints
+    caps: Floats
+    """A weight and a kind per word; how much of each kind a path may meet."""
+    delay: Floats
+    """Per arc."""
+    rest: Floats
+    """The least delay from each node to the end."""
+    start: int
+    end: int
+    delay_limit: float
+    hop_limit: float
+    tie: float
+    """What a millisecond weighs between paths that are equally exposed."""
+    curve: bool
+    """Whether quicker paths that are more exposed are wanted as well."""
+
+
+@kernel
+def compact(link: Any, asked: Any, words: Any) -> Any:
+    """The words of each link in which a region asked after has a bit."""
+    rows = np.empty((len(link), len(words)), np.uint64)
+    for e in range(len(link)):
+        for i in range(len(words)):
+            rows[e, i] = link[e, words[i]] & asked[words[i]]
+    return rows
+
+
+@kernel
+def label_paths(net: Any, task: Any, kept: int, most: int) -> Any:
+    """All labels, and the first of those at the end (-1 if it was not reached)."""
+    labels = np.empty(most, LABEL)
+    union = np.empty((most, task.rows.shape[1]), np.uint64)
+    met = np.empty((most, len(task.caps)))
+    union[0, :] = 0
+    met[0, :] = 0.0
+    head = np.full(len(net.nodes) - 1, -1, np.int64)
+    heap = np.empty(most + 2, np.int64)
+    _put(labels, head, 0, -1, task.start, 0.0, 0.0)
+    count, length = 1, push(heap, 0, key_of(0.0, 0))
+    while length and count < most:
+        at = pop(heap, length) & _NUMBER
+        length -= 1
+        u = labels[at].node
+        if u == task.end and not task.curve:
+            break
+        if labels[at].dead or u == task.end or (at and not net.nodes[u].transit):
+            continue
+        if labels[at].hops >= task.hop_limit:
+            continue
+        for arc in range(net.nodes[u].first, net.nodes[u + 1].first):
+            v, e = net.arcs[arc].to, net.arcs[arc].link
+            delay = labels[at].delay + task.delay[arc]
+            if delay + task.rest[v] > task.delay_limit:
+                continue
+            if _beaten(task, labels, head, v, labels[at].exposure, delay):
+                continue  # whatever this link adds: most arcs end here, and that is cheap
+            exposure = labels[at].exposure + _added(task, e, at, count, union, met)
+            if exposure == np.inf or _beaten(task, labels, head, v, exposure, delay):
+                continue
+            room = ENDS if v == task.end else kept
+            if not _make_room(labels, head, v, exposure, delay, room):
+                continue
+            _put(labels, head, count, at, v, exposure, delay)
+            for i in range(task.rows.shape[1]):
+                union[count, i] = union[at, i] | task.rows[e, i]
+            length = push(heap, length, key_of(exposure + task.tie * delay, count))
+            count += 1
+            if count == most:
+                break
+    return labels[:count], head[task.end]
+
+
+@kernel
+def _put(
+    labels: Any, head: Any, i: int, before: int, node: int, exposure: float, delay: float
+) -> None:
+    labels[i].exposure = exposure
+    labels[i].delay = delay
+    labels[i].node = node
+    labels[i].before = before
+    labels[i].hops = labels[before].hops + 1 if before >= 0 else 0
+    labels[i].dead = False
+    labels[i].next = head[node]
+    head[node] = i
+
+
+@kernel
+def _added(task: Any, e: int, at: int, new: int, union: Any, met: Any) -> float:
+    """What a link adds to a label's exposure; infinite beyond a cap. `met[new]` gets the sums."""
+    added = 0.0
+    for k in range(len(task.caps)):
+        met[new, k] = met[at, k]
+    for i in range(task.rows.shape[1]):
+        fresh = task.rows[e, i] & ~union[at, i]
+        if fresh:
+            more = task.weight[i] * ones(fresh)
+            added += more
+            met[new, task.kind[i]] += more
+    for k in range(len(task.caps)):
+        if met[new, k] > task.caps[k]:
+            return np.inf
+    return added
+
+
+@kernel
+def _beaten(task: Any, labels: Any, head: Any, v: int, exposure: float, delay: float) -> bool:
+    """Whether a label at the node or at the end is as good in both; only hops may save it."""
+    at = head[v]
+    while at >= 0:
+        if labels[at].exposure <= exposure + SAME and labels[at].delay <= delay + SAME:
+            return True
+        at = labels[at].next
+    at = head[task.end]
+    while at >= 0:
+        quicker = labels[at].delay <= delay + task.rest[v] + SAME
+        if labels[at].exposure <= exposure + SAME and (quicker or not task.curve):
+            return True
+        at = labels[at].next
+    return False
+
+
+@kernel
+def _make_room(labels: Any, head: Any, v: int, exposure: float, delay: float, kept: int) -> bool:
+    """Drop labels that the new one beats, or the most exposed of too many; False: it is the one."""
+    at, before, size, worst = head[v], -1, 0, -1
+    while at >= 0:
+        after = labels[at].next
+        if exposure <= labels[at].exposure and delay <= labels[at].delay:
+            labels[at].dead = True
+            if before < 0:
+                head[v] = after
+            else:
+                labels[before].next = after
+        else:
+            if worst < 0 or labels[at].exposure > labels[worst].exposure:
+                worst = at
+            before = at
+            size += 1
+        at = after
+    if size < kept:
+        return True
+    if labels[worst].exposure <= exposure:
+        return False
+    _unlink(labels, head, v, worst)
+    return True
+
+
+@kernel
+def _unlink(labels: Any, head: Any, v: int, gone: int) -> None:
+    labels[gone].dead = True
+    if head[v] == gone:
+        head[v] = labels[gone].next
+        return
+    at = head[v]
+    while labels[at].next != gone:
+        at = labels[at].next
+    labels[at].next = labels[gone].next
+
+
+@kernel
+def ones(word: Any) -> Any:
+    """How many bits of a word are set."""
+    word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
+    word = (word & np.uint64(0x3333333333333333)) + (
+        (word >> np.uint64(2)) & np.uint64(0x3333333333333333)
+    )
+    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
