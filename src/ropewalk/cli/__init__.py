@@ -10,14 +10,14 @@ from typing import Any
 import typer
 import typer.core
 
-from ropewalk.cli import demo, diff, explain, generate, new, read, schema, smv, verify
+from ropewalk.cli import demo, diff, explain, generate, new, paths, read, schema, smv, verify
 from ropewalk.cli.contract import Exit, print_failure
 
 
 class Verbs(typer.core.TyperGroup):
     """Lists the verbs in the order in which they are used; typer would put groups last."""
 
-    ORDER = ("new", "generate", "read", "verify", "diff", "smv", "explain", "schema", "demo")
+    ORDER = ("new", "generate", "read", "verify", "diff", "smv", "paths", "explain", "schema", "demo")
 
     def list_commands(self, ctx: Any) -> list[str]:
         """The verbs, in order of use."""
@@ -44,6 +44,7 @@ app.command("read")(read.read)
 app.command("verify")(verify.verify)
 app.command("diff")(diff.diff)
 app.command("smv")(smv.smv)
+app.command("paths")(paths.paths)
 app.command("demo")(demo.demo)
 app.command("explain")(explain.explain)
 app.command("schema")(schema.schema)

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from ropewalk.federation.arrays import Floats
-from ropewalk.routing.apart.labels import KEPT, MOST_LABELS, Task, compact, label_paths
+from ropewalk.routing.apart.labels import MOST_LABELS, Task, compact, kept_by, label_paths
 from ropewalk.routing.apart.regions import Words
 from ropewalk.routing.apart.scene import Scene
 from ropewalk.routing.apart.search import delays_to
@@ -80,7 +80,7 @@ def _paths(
         tie=_tie(regions.weight, float(rest[start])),
         curve=curve,
     )
-    labels, at = label_paths(terrain.net, task, KEPT, MOST_LABELS)
+    labels, at = label_paths(terrain.net, task, kept_by(len(rest)), MOST_LABELS)
     if at < 0 and len(labels) == MOST_LABELS:
         labels, at = label_paths(terrain.net, task, 1, len(terrain.net.arcs) + 2)
     found = []

@@ -3,8 +3,9 @@
 The figures are opinions, not measurements: trimmed means of a survey among chapters of the
 Association of Contingency Planners, USA (T. L. Weems, "How far is far enough", Disaster Recovery
 Journal 16(2), 2003), as read off its chart: 60, 48 and 36 miles between a site and its alternate.
-Answers ranged from 5 to 1,000 miles. Real events differ by more: the blackout of August 2003 reached
-some 600 km across. Where the local hazard map says otherwise, it is right.
+Answers ranged from 5 to 1,000 miles. They are meant for two sites, so the region that takes both is
+half as wide; taking them for its radius is on the safe side. A strong earthquake or the failure of
+a whole grid reaches farther. Where the local hazard map says otherwise, it is right.
 """
 
 from types import MappingProxyType

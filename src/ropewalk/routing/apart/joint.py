@@ -44,9 +44,16 @@ def joint_pair(
 
 
 def third_path(
-    scene: Scene, paths: Sequence[Path], *, primary_limits: Limits, limits: Limits = Limits()
+    scene: Scene,
+    paths: Sequence[Path],
+    *,
+    limits: Limits = Limits(),
+    primary_limits: Limits | None = None,
 ) -> tuple[Path, ...]:
-    """One path more for what hits all of these, and all of them moved once more."""
+    """One path more for what hits all of these, and all moved once more.
+
+    Without limits of its own the primary stays where it is.
+    """
     another = least_exposed(scene, paths, limits=limits)
     if another is None:
         return tuple(paths)
@@ -55,20 +62,21 @@ def third_path(
 
 
 def settled(
-    scene: Scene, paths: Sequence[Path], *, limits: Sequence[Limits], rounds: int = ROUNDS
+    scene: Scene, paths: Sequence[Path], *, limits: Sequence[Limits | None], rounds: int = ROUNDS
 ) -> tuple[Path, ...]:
-    """The paths, moved one after the other within their limits as long as that helps."""
+    """The paths, moved one after the other as long as that helps; one without limits stays."""
     chosen, still, least = list(paths), 0, scene.exposure(paths)
     for turn in range(rounds * len(chosen)):
+        if still == len(chosen) or least == 0:
+            break
         i = turn % len(chosen)
+        within = limits[i]
         others = chosen[:i] + chosen[i + 1 :]
-        other = least_exposed(scene, others, limits=limits[i])
+        other = None if within is None else least_exposed(scene, others, limits=within)
         if other is not None and (exposure := scene.exposure((*others, other))) < least:
             chosen[i], least, still = other, exposure, 0
         else:
             still += 1
-        if still == len(chosen) or least == 0:
-            break
     return tuple(chosen)
 
 

@@ -16,8 +16,9 @@ from ropewalk.routing.apart.search import key_of
 from ropewalk.routing.kernels import kernel
 from ropewalk.routing.trees import MOST_BROKERS, pop, push
 
-KEPT = 4
-"""Labels that a node keeps."""
+LABELS = 2_000
+FEWEST, MOST_KEPT = 2, 8
+"""A node keeps 2 to 8 labels: as many as make 2,000 in all."""
 ENDS = 64
 """Labels that the end keeps: the points of a curve."""
 MOST_LABELS = 30_000
@@ -61,6 +62,11 @@ class Task(NamedTuple):
     """What a millisecond weighs between paths that are equally exposed."""
     curve: bool
     """Whether quicker paths that are more exposed are wanted as well."""
+
+
+def kept_by(nodes: int) -> int:
+    """How many labels each of so many nodes keeps."""
+    return min(MOST_KEPT, max(FEWEST, LABELS // nodes))
 
 
 @kernel

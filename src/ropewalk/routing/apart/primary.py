@@ -22,16 +22,7 @@ def primary_path(terrain: Terrain, start: int, end: int, *, by: Rule = "delay") 
 
 def given_path(terrain: Terrain, names: Sequence[str]) -> Path:
     """The path over the nodes of these names; raises UsageError where it is none."""
-    return terrain.path([node_number(terrain, name) for name in names])
-
-
-def node_number(terrain: Terrain, name: str) -> int:
-    """The number of a node by its name; raises UsageError if there is none."""
-    from ropewalk.errors import UsageError
-
-    if name not in terrain.graph.names:
-        raise UsageError(f"there is no node {name!r} on the map")
-    return terrain.graph.names.index(name)
+    return terrain.path([terrain.number(name) for name in names])
 
 
 def stretch(path: Path, primary: Path) -> float:

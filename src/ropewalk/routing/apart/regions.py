@@ -67,6 +67,14 @@ class Regions:
         """The regions that spare these nodes; also the bits beyond the last region."""
         return ~np.bitwise_or.reduce(self.node[list(nodes)], axis=0)
 
+    def where(self, bit: int) -> dict[str, object]:
+        """What a person needs to find the region of a bit on the map."""
+        for kind in self.kinds:
+            if bit < 64 * kind.words:
+                return kind.where(bit)
+            bit -= 64 * kind.words
+        raise IndexError(bit)
+
     def exposure(self, hit: Words) -> float:
         """The weight of these regions."""
         return float(np.bitwise_count(hit) @ self.weight)

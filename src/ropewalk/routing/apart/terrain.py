@@ -92,21 +92,32 @@ class Terrain:
         return [self.graph.names[node] for node in path.nodes]
 
     def distance_km(self, nodes: Sequence[int]) -> Floats:
-        """The distance of every node from the nearest of these nodes."""
+        """The distance of every node from the nearest of these; infinite where a place is unknown."""
         from_each = [distance_km(self.at, self.at[node], globe=self.globe) for node in nodes]
-        return np.asarray(np.min(from_each, axis=0))
+        return np.asarray(np.nan_to_num(from_each, nan=np.inf).min(axis=0))
+
+    def number(self, name: str) -> int:
+        """The number of a node by its name; raises UsageError if there is none."""
+        if name not in self._number:
+            raise UsageError(f"there is no node {name!r} on the map")
+        return self._number[name]
+
+    @cached_property
+    def _number(self) -> dict[str, int]:
+        return {name: i for i, name in enumerate(self.graph.names)}
 
 
-def terrain_of(federation: Federation) -> Terrain:
-    """The network of a federation that regions cut.
+def terrain_of(federation: Federation, *, brokers_only: bool = False) -> Terrain:
+    """The network of a federation that regions cut; without the underlay if so asked.
 
     >>> from ropewalk import generate
     >>> terrain_of(generate("gap-validation")).graph.links
     12
     """
-    attached = attached_nodes(federation)
-    if federation.underlay.links and (attached >= 0).all():
-        return _underlay(federation, attached)
+    if federation.underlay.links and not brokers_only:
+        attached = attached_nodes(federation)
+        if (attached >= 0).all():
+            return _underlay(federation, attached)
     itself = np.arange(len(federation.brokers), dtype=np.int32)
     return Terrain(federation.graph, broker_positions(federation), on_globe(federation), itself)
 
