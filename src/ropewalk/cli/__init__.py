@@ -17,7 +17,18 @@ from ropewalk.cli.contract import Exit, print_failure
 class Verbs(typer.core.TyperGroup):
     """Lists the verbs in the order in which they are used; typer would put groups last."""
 
-    ORDER = ("new", "generate", "read", "verify", "diff", "smv", "paths", "explain", "schema", "demo")
+    ORDER = (
+        "new",
+        "generate",
+        "read",
+        "verify",
+        "diff",
+        "smv",
+        "paths",
+        "explain",
+        "schema",
+        "demo",
+    )
 
     def list_commands(self, ctx: Any) -> list[str]:
         """The verbs, in order of use."""

@@ -13,6 +13,7 @@ from ropewalk.report.document import Document, Outcome
 
 if TYPE_CHECKING:
     from ropewalk.federation import Federation
+    from ropewalk.routing.apart.hazards import Hazard
     from ropewalk.routing.apart.regions import Regions
     from ropewalk.routing.apart.study import Study
     from ropewalk.routing.apart.terrain import Path, Terrain
@@ -64,9 +65,7 @@ Penalty = Annotated[Literal["div", "log"], typer.Option(help="With gap: how pena
 ByDistance = Annotated[
     bool, typer.Option("--by-distance", help="With gap: what is nearer is penalised more.")
 ]
-Printed = Annotated[
-    bool, typer.Option("--as-printed", help="With gap: figure 5-2 to the letter.")
-]
+Printed = Annotated[bool, typer.Option("--as-printed", help="With gap: figure 5-2 to the letter.")]
 K = Annotated[int, typer.Option("--k", min=2, help="With eksp: how many shortest paths.")]
 OnlyNodes = Annotated[
     bool, typer.Option("--only-nodes", help="Links fail only with their ends, as in Wang 2015.")
@@ -169,7 +168,7 @@ def _tell(
 
 
 def _radius(
-    federation: "Federation", radius_km: float | None, hazard: str | None, *, drawn: bool
+    federation: "Federation", radius_km: float | None, hazard: "Hazard | None", *, drawn: bool
 ) -> tuple[float | None, str]:
     """The radius, and where it comes from."""
     from ropewalk.routing.apart.hazards import RADIUS_KM
@@ -205,9 +204,11 @@ def _pairs(federation: "Federation", asked: list[str] | None) -> list[tuple[str,
     if not len(demand.to):
         demand = every_pair(federation)
     names = federation.graph.names
-    ends = zip(demand.source.tolist(), demand.to.tolist(), strict=True)
-    apart = dict.fromkeys((min(a, b), max(a, b)) for a, b in ends if a != b)
-    return [(names[a], names[b]) for a, b in apart]
+    apart: dict[frozenset[int], tuple[str, str]] = {}
+    for a, b in zip(demand.source.tolist(), demand.to.tolist(), strict=True):
+        if a != b:
+            apart.setdefault(frozenset((a, b)), (names[a], names[b]))
+    return list(apart.values())
 
 
 def _named_pair(federation: "Federation", text: str) -> tuple[str, str]:
@@ -219,7 +220,9 @@ def _named_pair(federation: "Federation", text: str) -> tuple[str, str]:
     for name in names:
         if name not in federation.brokers:
             hint = did_you_mean(name, list(federation.brokers))
-            raise UsageError(f"--pair {text}: there is no broker {name!r}{f': {hint}' * bool(hint)}")
+            raise UsageError(
+                f"--pair {text}: there is no broker {name!r}{f': {hint}' * bool(hint)}"
+            )
     return names[0], names[1]
 
 
@@ -228,8 +231,9 @@ def _primary(
 ) -> "Literal['delay', 'hops'] | Path":
     from ropewalk.routing.apart.primary import given_path
 
-    if text == "delay" or text == "hops":
-        return text
+    rules: dict[str, Literal["delay", "hops"]] = {"delay": "delay", "hops": "hops"}
+    if text in rules:
+        return rules[text]
     if len(pairs) != 1 or "," not in text:
         raise UsageError(f"--primary {text}: write delay, hops, or with one --pair its nodes A,n,B")
     given = given_path(terrain, text.split(","))
@@ -280,18 +284,20 @@ def _draw(found: "Study", file: File, name: str) -> None:
     plans = [plan.paths for plan in found.plans]
     only = len(plans) == 1
     title = f"{name}: {' - '.join(found.pairs[0])}" if only else f"{name}: {len(plans)} pairs"
-    draw_map(found.scene.terrain, plans, file, title=title, region=_worst(found))
+    region, label = _drawn_region(found)
+    terrain = found.scene.terrain
+    draw_map(terrain, plans, file, title=title, region=region, region_label=label)
 
 
-def _worst(found: "Study") -> tuple[tuple[float, float], float] | None:
+def _drawn_region(found: "Study") -> tuple[tuple[tuple[float, float], float] | None, str]:
     """A circle that still cuts a pair off needlessly, else one around the middle of a primary."""
     radius = found.wishes.radius_km
     if radius is None or not found.plans:
-        return None
+        return None, ""
     for _, region in found.exposed():
         centre = region.get("centre")
         if isinstance(centre, list):
-            return (centre[0], centre[1]), radius
+            return ((centre[0], centre[1]), radius), f"{radius:g} km that still cut all paths"
     nodes = found.plans[0].primary.nodes
     at = found.scene.terrain.at[nodes[len(nodes) // 2]]
-    return (float(at[0]), float(at[1])), radius
+    return ((float(at[0]), float(at[1])), radius), f"a region of {radius:g} km"

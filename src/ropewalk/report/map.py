@@ -1,4 +1,4 @@
-"""A map of paths that lie apart: the network in grey, the paths in colour, a region drawn to scale."""
+"""A map of paths that lie apart: the network in grey, paths in colour, a region to scale."""
 
 from collections.abc import Sequence
 from pathlib import Path as File
@@ -27,6 +27,7 @@ def draw_map(
     *,
     title: str,
     region: tuple[tuple[float, float], float] | None = None,
+    region_label: str = "a region",
 ) -> None:
     """Write a map of plans to a file; `region` is a centre and a radius in km.
 
@@ -46,7 +47,7 @@ def draw_map(
     for plan in plans:
         _paths(axes, terrain, plan, several=len(plans) > 1)
     if region is not None:
-        _region(axes, terrain, *region)
+        _region(axes, terrain, *region, region_label)
     _names(axes, terrain, plans)
     _frame(axes, terrain, title)
     figure.savefig(file, dpi=150)
@@ -61,13 +62,18 @@ def _network(axes: "Axes", terrain: Terrain) -> None:
     from matplotlib.collections import LineCollection
 
     at = _across(terrain)
-    axes.add_collection(LineCollection(list(at[terrain.graph.ends]), colors="#c9ced6", lw=0.8))
+    lines = [
+        line
+        for line in at[terrain.graph.ends]
+        if not abs(line[0, 0] - line[1, 0]) > 180 or not terrain.globe
+    ]
+    axes.add_collection(LineCollection(lines, colors="#c9ced6", lw=0.8))
     axes.plot(*at.T, ".", color="#9aa3af", ms=4, zorder=2)
 
 
 def _paths(axes: "Axes", terrain: Terrain, plan: Sequence[Path], *, several: bool) -> None:
     at = _across(terrain)
-    for i, path in reversed(list(enumerate(plan[: len(COLOURS)]))):
+    for i, path in enumerate(plan[: len(COLOURS)]):
         known = LABELS[i] in axes.get_legend_handles_labels()[1]
         delay = "" if several else f", {path.delay_ms:.1f} ms"
         axes.plot(
@@ -84,11 +90,13 @@ def _paths(axes: "Axes", terrain: Terrain, plan: Sequence[Path], *, several: boo
     axes.plot(*ends.T, "s", color="#1f2933", ms=5 if several else 8, zorder=8)
 
 
-def _region(axes: "Axes", terrain: Terrain, centre: tuple[float, float], radius_km: float) -> None:
+def _region(
+    axes: "Axes", terrain: Terrain, centre: tuple[float, float], radius_km: float, label: str
+) -> None:
     turn = np.linspace(0, 2 * np.pi, 181)
     x, y = _circle(terrain, centre, radius_km, turn)
     axes.fill(x, y, color="#f2b134", alpha=0.22, lw=0, zorder=1)
-    axes.plot(x, y, color="#b7791f", lw=1.4, ls="--", zorder=3, label=f"region of {radius_km:g} km")
+    axes.plot(x, y, color="#b7791f", lw=1.4, ls="--", zorder=3, label=label)
 
 
 def _circle(
@@ -107,6 +115,8 @@ def _circle(
 
 def _names(axes: "Axes", terrain: Terrain, plans: Sequence[Sequence[Path]]) -> None:
     """Names of the nodes on the paths of one plan, or of the ends of several."""
+    from matplotlib.patheffects import withStroke
+
     if len(plans) == 1:
         named = {node for path in plans[0] for node in path.nodes}
     else:
@@ -121,6 +131,7 @@ def _names(axes: "Axes", terrain: Terrain, plans: Sequence[Sequence[Path]]) -> N
             fontsize=7.5,
             color="#1f2933",
             zorder=9,
+            path_effects=[withStroke(linewidth=2.2, foreground="white")],
         )
 
 

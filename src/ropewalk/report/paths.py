@@ -5,6 +5,7 @@ from textwrap import wrap
 from typing import Any
 
 from ropewalk.report.verification import plural
+from ropewalk.routing.apart.hazards import RADIUS_KM
 
 WIDTH = 80
 
@@ -16,7 +17,8 @@ def paths_text(summary: Mapping[str, Any]) -> str:
 
 def _lines(summary: Mapping[str, Any]) -> Iterator[str]:
     nodes, links = plural(summary["nodes"], "node"), plural(summary["links"], "link")
-    yield f"{summary['network']} of {nodes} and {links}; method {summary['method']}; {_feared(summary)}"
+    yield f"{summary['network']} of {nodes} and {links}; method {summary['method']}"
+    yield _feared(summary)
     for row in summary["paths"]:
         yield from _pair(row, summary["regions"])
     yield from _notes(summary)
@@ -27,7 +29,8 @@ def _feared(summary: Mapping[str, Any]) -> str:
     radius = summary["radius_km"]
     if radius is None:
         return "regions as given"
-    return f"radius {radius:g} km ({summary['radius_from']})"
+    rough = "; a rough figure, see docs" if summary["radius_from"] in RADIUS_KM else ""
+    return f"regions of radius {radius:g} km ({summary['radius_from']}{rough})"
 
 
 def _pair(row: Mapping[str, Any], regions: int) -> Iterator[str]:
@@ -37,6 +40,8 @@ def _pair(row: Mapping[str, Any], regions: int) -> Iterator[str]:
         yield from _path("alternate", path)
     if not row["alternates"]:
         yield "  no alternate within the limits"
+    if row.get("curve"):
+        yield "  exposure of alternates, from the quickest to the least exposed:"
     for point in row.get("curve", ()):
         yield from _path(f"{point['exposure']:.4f}", point)
     yield f"  {_fate(row, regions)}"

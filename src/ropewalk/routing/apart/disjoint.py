@@ -5,7 +5,7 @@ import numpy as np
 from ropewalk.routing.apart.gap import USELESS
 from ropewalk.routing.apart.proximity import proximity_factor
 from ropewalk.routing.apart.search import shortest
-from ropewalk.routing.apart.terrain import Limits, Path, Terrain
+from ropewalk.routing.apart.terrain import UNLIMITED, Limits, Path, Terrain
 
 
 def maximally_disjoint(
@@ -14,7 +14,7 @@ def maximally_disjoint(
     *,
     radius_km: float,
     near_enough: float = 0.0,
-    limits: Limits = Limits(),
+    limits: Limits = UNLIMITED,
 ) -> Path | None:
     """A path that shares as little as it can with the primary.
 

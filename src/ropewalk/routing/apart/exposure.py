@@ -1,11 +1,12 @@
 """The least exposed path, and the whole curve of delay against exposure.
 
 A path is exposed to the regions that hit it together with all the paths it backs up, although there
-is a way round. Regions are sampled; an exposure is the weight of those.
+is a way round. Regions are sampled; an exposure is the weight of those. Of paths that are equally
+exposed, the one is taken that shares less with the others: links and nodes also fail one by one.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,16 +15,19 @@ from ropewalk.routing.apart.labels import MOST_LABELS, Task, compact, kept_by, l
 from ropewalk.routing.apart.regions import Words
 from ropewalk.routing.apart.scene import Scene
 from ropewalk.routing.apart.search import delays_to
-from ropewalk.routing.apart.terrain import Limits, Path
+from ropewalk.routing.apart.terrain import UNLIMITED, Limits, Path, Terrain
 
 ROUNDING = 1 + 1e-9
+SMALL = 1e-3
+"""What a shared link weighs in terms of a region, and the delay of the quickest path in terms of a
+shared link: each matters only where what comes before is equal."""
 
 
 def least_exposed(
     scene: Scene,
     others: Sequence[Path],
     *,
-    limits: Limits = Limits(),
+    limits: Limits = UNLIMITED,
     floor: Path | None = None,
 ) -> Path | None:
     """The least exposed path to back up others, or None if there is none within the limits.
@@ -33,15 +37,20 @@ def least_exposed(
     """
     floor = floor if floor is not None and limits.allow(floor) else None
     found = _paths(scene, others, limits, floor, curve=False)
+    shared = Shared.by(others)
     return min(
         [*found, *([floor] if floor else [])],
-        key=lambda path: (round(scene.exposure((*others, path)), 12), path.delay_ms),
+        key=lambda path: (
+            round(scene.exposure((*others, path)), 12),
+            shared.count(path),
+            path.delay_ms,
+        ),
         default=None,
     )
 
 
 def curve(
-    scene: Scene, others: Sequence[Path], *, limits: Limits = Limits()
+    scene: Scene, others: Sequence[Path], *, limits: Limits = UNLIMITED
 ) -> list[tuple[Path, float]]:
     """Paths to back up others, from the quickest to the least exposed, with their exposures."""
     safest = least_exposed(scene, others, limits=limits)
@@ -53,9 +62,40 @@ def curve(
     points: list[tuple[Path, float]] = []
     for path in rising:
         exposure = scene.exposure((*others, path))
-        if not points or exposure < points[-1][1]:
+        if path not in others and (not points or exposure < points[-1][1]):
             points.append((path, exposure))
     return points
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """The links and inner nodes that several paths have in common."""
+
+    links: frozenset[int]
+    nodes: frozenset[int]
+
+    @classmethod
+    def by(cls, paths: Sequence[Path]) -> "Shared":
+        """What is common to all of these paths."""
+        return cls(
+            frozenset.intersection(*(frozenset(path.links) for path in paths)),
+            frozenset.intersection(*(frozenset(path.nodes[1:-1]) for path in paths)),
+        )
+
+    def count(self, path: Path) -> int:
+        """How much of it another path uses as well."""
+        return len(self.links.intersection(path.links)) + len(self.nodes.intersection(path.nodes))
+
+    def rows(self, terrain: Terrain) -> Words:
+        """A bit for each of them: in the rows of the links that use it."""
+        rows = np.zeros(
+            (terrain.graph.links, -(-(len(self.links) + len(self.nodes)) // 64)), np.uint64
+        )
+        used = [[link] for link in sorted(self.links)]
+        used += [terrain.links_at(node) for node in sorted(self.nodes)]
+        for i, links in enumerate(used):
+            rows[links, i >> 6] |= np.uint64(1 << (i & 63))
+        return rows
 
 
 def _paths(
@@ -66,18 +106,21 @@ def _paths(
     words = np.flatnonzero(asked)
     start, end = others[0].nodes[0], others[0].nodes[-1]
     rest = delays_to(terrain.net, terrain.arc_delay_ms, end)
+    own = Shared.by(others).rows(terrain)
+    small = SMALL * float(regions.weight.min())
+    kind = np.repeat(np.arange(len(regions.kinds)), [one.words for one in regions.kinds])[words]
     task = Task(
-        rows=compact(regions.link, asked, words),
-        weight=regions.weight[words],
-        kind=np.repeat(np.arange(len(regions.kinds)), [one.words for one in regions.kinds])[words],
-        caps=_caps(scene, asked, floor),
+        rows=compact(regions.link, asked, words, own),
+        weight=np.append(regions.weight[words], np.full(own.shape[1], small)),
+        kind=np.append(kind, np.full(own.shape[1], len(regions.kinds))),
+        caps=np.append(_caps(scene, asked, floor), np.inf),
         delay=terrain.arc_delay_ms,
         rest=rest,
         start=start,
         end=end,
         delay_limit=limits.delay_ms * ROUNDING,
         hop_limit=limits.hops,
-        tie=_tie(regions.weight, float(rest[start])),
+        tie=SMALL * small / max(float(rest[start]), 1e-9),
         curve=curve,
     )
     labels, at = label_paths(terrain.net, task, kept_by(len(rest)), MOST_LABELS)
@@ -104,8 +147,3 @@ def _caps(scene: Scene, asked: Words, floor: Path | None) -> Floats:
         return np.full(len(scene.regions.kinds), np.inf)
     met = scene.regions.by_kind(scene.regions.hit(floor) & asked)
     return met / len(scene.regions.kinds) * ROUNDING
-
-
-def _tie(weight: Floats, quickest_ms: float) -> float:
-    """So small that paths a hundred times as long as the quickest do not outweigh a region."""
-    return 1e-5 * float(weight.min()) / max(quickest_ms, 1e-9) if len(weight) else 0.0

@@ -6,7 +6,7 @@ not pass the thesis' own validation (5.4.2): both ends count as near, so every f
 is penalised, the primary itself is a candidate, and penalties pile up from loop to loop. In the
 "validated" reading the two ends are not near anything, the primary's links are out, a loop's
 penalty replaces the last, and a link is penalised once for every node of the primary it is near.
-That gives what 5.4.2 prints; penalised only once, s-3-4-t would come before s-2-t in the third loop.
+That gives what 5.4.2 prints; penalised once only, s-3-4-t would win the third loop from s-2-t.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ import numpy as np
 
 from ropewalk.federation.arrays import Floats
 from ropewalk.routing.apart.search import shortest
-from ropewalk.routing.apart.terrain import Limits, Path, Terrain
+from ropewalk.routing.apart.terrain import UNLIMITED, Limits, Path, Terrain
 
 Penalty = Literal["div", "log"]
 Reading = Literal["validated", "printed"]
@@ -42,7 +42,7 @@ def gap(
     penalty: Penalty = "div",
     divisor: float = 10.0,
     by_distance: bool = False,
-    limits: Limits = Limits(),
+    limits: Limits = UNLIMITED,
     reading: Reading = "validated",
 ) -> GapFound:
     """An alternate for the primary that keeps off what lies within the radius of it.

@@ -51,7 +51,7 @@ def cover(nodes: Any, ends: Any, centres: Any, radius_km: float, kind: Any, bits
 @kernel
 def _apart_km(a: Any, b: Any, globe: bool) -> float:
     chord = np.sqrt((a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2 + (a[2] - b[2]) ** 2)
-    return 2 * EARTH_RADIUS_KM * np.arcsin(min(1.0, chord / 2)) if globe else chord
+    return float(2 * EARTH_RADIUS_KM * np.arcsin(min(1.0, chord / 2)) if globe else chord)
 
 
 @kernel
@@ -77,4 +77,4 @@ def beside_km(a: Any, b: Any, c: Any, globe: bool) -> float:
 
 @kernel
 def _dot(a: Any, b: Any) -> float:
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+    return float(a[0] * b[0] + a[1] * b[1] + a[2] * b[2])

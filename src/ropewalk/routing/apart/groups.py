@@ -19,14 +19,15 @@ def group_regions(federation: Federation, terrain: Terrain) -> Regions | None:
 
 def _names(federation: Federation) -> list[str]:
     underlay = federation.underlay
-    members = [
-        *federation.brokers.values(),
-        *federation.links,
-        *underlay.nodes.values(),
-        *underlay.links,
+    used = [
+        *(one.risk_groups for one in federation.brokers.values()),
+        *(one.risk_groups for one in federation.links),
+        *(one.risk_groups for one in underlay.nodes.values()),
+        *(one.risk_groups for one in underlay.links),
     ]
-    used = [name for one in members for name in one.risk_groups]
-    return list(dict.fromkeys([*federation.risk_groups, *used]))
+    return list(
+        dict.fromkeys([*federation.risk_groups, *(name for names in used for name in names)])
+    )
 
 
 def _down(federation: Federation, terrain: Terrain, group: str) -> np.ndarray:

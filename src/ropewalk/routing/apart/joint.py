@@ -8,10 +8,10 @@ from collections.abc import Sequence
 
 from ropewalk.routing.apart.exposure import curve, least_exposed
 from ropewalk.routing.apart.scene import Scene
-from ropewalk.routing.apart.terrain import Limits, Path
+from ropewalk.routing.apart.terrain import UNLIMITED, Limits, Path
 
 STARTS = 8
-"""Alternates from which a pair is begun; on small maps the best of them is the best of all pairs."""
+"""Alternates from which a pair is begun; on small maps that finds the best of all pairs."""
 ROUNDS = 3
 
 
@@ -20,7 +20,7 @@ def joint_pair(
     shortest: Path,
     *,
     primary_limits: Limits,
-    limits: Limits = Limits(),
+    limits: Limits = UNLIMITED,
 ) -> tuple[Path, ...] | None:
     """A primary within its limits and an alternate within others, least exposed together.
 
@@ -47,7 +47,7 @@ def third_path(
     scene: Scene,
     paths: Sequence[Path],
     *,
-    limits: Limits = Limits(),
+    limits: Limits = UNLIMITED,
     primary_limits: Limits | None = None,
 ) -> tuple[Path, ...]:
     """One path more for what hits all of these, and all moved once more.

@@ -7,20 +7,23 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import yen
 
 from ropewalk.routing.apart.proximity import proximity_factor
-from ropewalk.routing.apart.terrain import Limits, Path, Terrain
+from ropewalk.routing.apart.terrain import UNLIMITED, Limits, Path, Terrain
 
 NO_PATH = -9999
 
 
 def eksp(
-    terrain: Terrain, primary: Path, *, radius_km: float, k: int = 3, limits: Limits = Limits()
+    terrain: Terrain, primary: Path, *, radius_km: float, k: int = 3, limits: Limits = UNLIMITED
 ) -> Path | None:
     """The path of smallest proximity factor among the k shortest other than the primary."""
     others = (one for one in shortest_paths(terrain, *_ends(primary), k=k) if one != primary)
     allowed = [one for one in others if limits.allow(one)]
     return min(
         allowed,
-        key=lambda one: (proximity_factor(terrain, one, primary, radius_km=radius_km), one.delay_ms),
+        key=lambda one: (
+            proximity_factor(terrain, one, primary, radius_km=radius_km),
+            one.delay_ms,
+        ),
         default=None,
     )
 

@@ -42,10 +42,10 @@ LABEL = np.dtype(
 
 
 class Task(NamedTuple):
-    """What is searched: every array is about the words in which a region asked after has a bit."""
+    """What is searched."""
 
     rows: Words
-    """The regions asked after, per link."""
+    """Per link, the words in which a region asked after has a bit."""
     weight: Floats
     kind: Ints
     caps: Floats
@@ -70,12 +70,14 @@ def kept_by(nodes: int) -> int:
 
 
 @kernel
-def compact(link: Any, asked: Any, words: Any) -> Any:
-    """The words of each link in which a region asked after has a bit."""
-    rows = np.empty((len(link), len(words)), np.uint64)
+def compact(link: Any, asked: Any, words: Any, own: Any) -> Any:
+    """The words of each link in which a region asked after has a bit, then words of its own."""
+    rows = np.empty((len(link), len(words) + own.shape[1]), np.uint64)
     for e in range(len(link)):
         for i in range(len(words)):
             rows[e, i] = link[e, words[i]] & asked[words[i]]
+        for i in range(own.shape[1]):
+            rows[e, len(words) + i] = own[e, i]
     return rows
 
 

@@ -22,9 +22,7 @@ STEP_KM = 25.0
 AREAS = ("Polygon", "MultiPolygon")
 
 
-def polygon_regions(
-    terrain: Terrain, text: str, *, file: str, only_nodes: bool = False
-) -> Regions:
+def polygon_regions(terrain: Terrain, text: str, *, file: str, only_nodes: bool = False) -> Regions:
     """The regions of a GeoJSON text; raises InputError with every fault of it."""
     shapes = _shapes(text, file)
     across = terrain.at[:, ::-1] if terrain.globe else terrain.at
@@ -94,7 +92,9 @@ def _ways(terrain: Terrain) -> Any:
     for a, b in terrain.graph.ends.tolist():
         line = _great_circle(places[a], places[b]) if terrain.globe else places[[a, b], :2]
         steps = np.stack((line[:-1], line[1:]), axis=1)
-        whole = np.isfinite(steps).all(axis=(1, 2)) & (np.abs(np.diff(steps[..., 0])[:, 0]) < 180 if terrain.globe else True)
+        whole = np.isfinite(steps).all(axis=(1, 2)) & (
+            np.abs(np.diff(steps[..., 0])[:, 0]) < 180 if terrain.globe else True
+        )
         lines.append(shapely.multilinestrings(shapely.linestrings(steps[whole])))
     return np.array(lines)
 

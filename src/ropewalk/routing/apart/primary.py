@@ -27,4 +27,6 @@ def given_path(terrain: Terrain, names: Sequence[str]) -> Path:
 
 def stretch(path: Path, primary: Path) -> float:
     """How many times as long as the primary a path takes."""
-    return path.delay_ms / primary.delay_ms if primary.delay_ms else np.inf if path.delay_ms else 1.0
+    return (
+        path.delay_ms / primary.delay_ms if primary.delay_ms else np.inf if path.delay_ms else 1.0
+    )

@@ -60,12 +60,12 @@ class Regions:
     def hit(self, path: Path) -> Words:
         """The regions that hit a path."""
         if not path.links:
-            return self.node[path.nodes[0]]
+            return np.asarray(self.node[path.nodes[0]])
         return np.asarray(np.bitwise_or.reduce(self.link[list(path.links)], axis=0))
 
     def sparing(self, *nodes: int) -> Words:
         """The regions that spare these nodes; also the bits beyond the last region."""
-        return ~np.bitwise_or.reduce(self.node[list(nodes)], axis=0)
+        return np.asarray(~np.bitwise_or.reduce(self.node[list(nodes)], axis=0))
 
     def where(self, bit: int) -> dict[str, object]:
         """What a person needs to find the region of a bit on the map."""
@@ -83,7 +83,7 @@ class Regions:
         """The proportion of each kind's regions that is among these."""
         starts = np.cumsum([0, *(kind.words for kind in self.kinds)])[:-1]
         counts = np.add.reduceat(np.bitwise_count(hit).astype(np.int64), starts)
-        return counts / np.array([kind.count for kind in self.kinds])
+        return np.asarray(counts / np.array([kind.count for kind in self.kinds]))
 
 
 def circles(
@@ -114,9 +114,7 @@ def circles_at(
     rows = len(terrain.at) + terrain.graph.links
     bits = np.zeros((rows, -(-len(at) // 64)), np.uint64)
     spots = points(terrain.at, globe=terrain.globe), points(at, globe=terrain.globe)
-    cover(
-        spots[0], terrain.graph.ends, spots[1], radius_km, (terrain.globe, not only_nodes), bits
-    )
+    cover(spots[0], terrain.graph.ends, spots[1], radius_km, (terrain.globe, not only_nodes), bits)
     kind = Kind(f"{radius_km:g} km", len(at), bits.shape[1], radius_km, at)
     return _of_one_kind(terrain, bits, kind)
 
@@ -150,9 +148,7 @@ def _of_one_kind(terrain: Terrain, bits: Words, kind: Kind) -> Regions:
     return Regions(bits[:nodes], bits[nodes:], np.full(kind.words, 1 / kind.count), (kind,))
 
 
-def _centres(
-    terrain: Terrain, count: int, rng: np.random.Generator, *, evenly: bool
-) -> Floats:
+def _centres(terrain: Terrain, count: int, rng: np.random.Generator, *, evenly: bool) -> Floats:
     """Places in the box around all nodes, by area; neighbours come near each other in the list.
 
     So the regions that matter for one pair lie in few words, and the other words are skipped.

@@ -27,7 +27,7 @@ class Scene:
     parts: Parts
 
     def avoidable(self, start: int, end: int) -> Words:
-        """The regions that leave a path between two nodes; also the bits beyond the last one."""
+        """The regions that spare two nodes and leave a path; also the bits beyond the last one."""
         link, graph = self.regions.link, self.terrain.graph
         left = np.zeros(link.shape[1], np.uint64)
         for a, up in self._doors(start):
@@ -36,7 +36,7 @@ class Scene:
         for arc in range(graph.first[start], graph.first[start + 1]):
             if graph.neighbour[arc] == end:
                 left |= ~link[graph.link[arc]]
-        return left
+        return left & self.regions.sparing(start, end)
 
     def _doors(self, node: int) -> Iterator[tuple[int, Words]]:
         """Where paths to a node enter what carries transit, and the regions that leave the door."""

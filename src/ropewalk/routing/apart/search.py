@@ -14,7 +14,9 @@ from ropewalk.routing.apart.terrain import Path, Terrain
 from ropewalk.routing.kernels import kernel
 from ropewalk.routing.trees import MOST_BROKERS, pop, push
 
-REACHED = np.dtype([("distance", "f8"), ("arc", "i4"), ("before", "i4"), ("settled", "?")], align=True)
+REACHED = np.dtype(
+    [("distance", "f8"), ("arc", "i4"), ("before", "i4"), ("settled", "?")], align=True
+)
 _NODE_BITS = np.int64(MOST_BROKERS - 1)
 
 

@@ -74,7 +74,9 @@ class Study:
                 "lost": int(self.after.lost[i]),
                 "avoidable_by_primary": avoidable,
                 "avoidable": int(self.after.avoidable[i]),
-                "captured": _rounded(1 - self.after.avoidable[i] / avoidable) if avoidable else None,
+                "captured": _rounded(1 - self.after.avoidable[i] / avoidable)
+                if avoidable
+                else None,
             }
             if with_curve:
                 row["curve"] = self._curve(plan)
@@ -157,7 +159,9 @@ def _primaries(
     joined, paths = [], []
     for a, b in pairs:
         start, end = int(terrain.attached[number[a]]), int(terrain.attached[number[b]])
-        path = primary if isinstance(primary, Path) else primary_path(terrain, start, end, by=primary)
+        path = (
+            primary if isinstance(primary, Path) else primary_path(terrain, start, end, by=primary)
+        )
         if path is not None:
             joined.append((a, b))
             paths.append(path)

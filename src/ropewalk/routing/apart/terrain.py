@@ -52,6 +52,9 @@ class Limits:
         return path.delay_ms <= self.delay_ms * (1 + 1e-9) and path.hops <= self.hops
 
 
+UNLIMITED = Limits()
+
+
 @dataclass(frozen=True, eq=False)
 class Terrain:
     """A graph on the map: `at` has a row per node, `attached` the node of each broker."""
@@ -87,12 +90,16 @@ class Terrain:
             links.append(self._link[a, b])
         return Path(tuple(nodes), tuple(links), float(self.graph.latency_ms[links].sum()))
 
+    def links_at(self, node: int) -> list[int]:
+        """The links of a node."""
+        return list(map(int, self.graph.link[self.graph.first[node] : self.graph.first[node + 1]]))
+
     def named(self, path: Path) -> list[str]:
         """The names of a path's nodes."""
         return [self.graph.names[node] for node in path.nodes]
 
     def distance_km(self, nodes: Sequence[int]) -> Floats:
-        """The distance of every node from the nearest of these; infinite where a place is unknown."""
+        """The distance of every node from the nearest of these; infinite if it has no place."""
         from_each = [distance_km(self.at, self.at[node], globe=self.globe) for node in nodes]
         return np.asarray(np.nan_to_num(from_each, nan=np.inf).min(axis=0))
 
