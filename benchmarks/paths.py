@@ -13,7 +13,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from _measure import report
+from _measure import interleaved, report
 from ropewalk.federation.generators import generate
 from ropewalk.federation.generators.maps import map_names
 from ropewalk.federation.places import distance_km, on_globe
@@ -22,6 +22,7 @@ from ropewalk.routing.apart.gap import gap
 from ropewalk.routing.apart.joint import joint_pair, third_path
 from ropewalk.routing.apart.ksp import eksp
 from ropewalk.routing.apart.primary import primary_path, stretch
+from ropewalk.routing.apart.proximity import proximity_factor
 from ropewalk.routing.apart.regions import circles
 from ropewalk.routing.apart.scene import Scene, scene_of
 from ropewalk.routing.apart.survival import captured, survival
@@ -294,7 +295,7 @@ def speed(nodes: int = 1000, pairs: int = 50) -> dict[str, Any]:
         choose(primaries[0])  # compiled, or loaded
         return lambda: [choose(p) for p in primaries]
 
-    def twice(p: Path, times: float) -> Limits:
+    def within(p: Path, times: float) -> Limits:
         return Limits(delay_ms=times * p.delay_ms)
 
     taken = interleaved(
@@ -302,9 +303,9 @@ def speed(nodes: int = 1000, pairs: int = 50) -> dict[str, Any]:
         gap=each(lambda p: gap(terrain, p, radius_km=2000)),
         eksp_5=each(lambda p: eksp(terrain, p, radius_km=2000, k=5)),
         exposure=each(lambda p: least_exposed(scene, [p])),
-        exposure_at_twice_the_delay=each(lambda p: least_exposed(scene, [p], limits=twice(p, 2))),
+        exposure_at_twice_the_delay=each(lambda p: least_exposed(scene, [p], limits=within(p, 2))),
         curve=each(lambda p: curve(scene, [p])),
-        joint=each(lambda p: joint_pair(scene, p, primary_limits=twice(p, 1.2))),
+        joint=each(lambda p: joint_pair(scene, p, primary_limits=within(p, 1.2))),
     )
     start = process_time()
     scene_of(terrain, circles(terrain, radii))
