@@ -7,10 +7,11 @@ exposed, the one is taken that shares less with the others: links and nodes also
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import inf
 
 import numpy as np
 
-from ropewalk.federation.arrays import Floats
+from ropewalk.federation.arrays import Bools, Floats
 from ropewalk.routing.apart.labels import MOST_LABELS, Task, compact, kept_by, label_paths
 from ropewalk.routing.apart.regions import Words
 from ropewalk.routing.apart.scene import Scene
@@ -29,14 +30,16 @@ def least_exposed(
     *,
     limits: Limits = UNLIMITED,
     floor: Path | None = None,
+    below: float = inf,
 ) -> Path | None:
     """The least exposed path to back up others, or None if there is none within the limits.
 
+    One that is not less exposed than `below` is none; knowing that makes the search shorter.
     With a `floor`, a path such as GAP's that keeps to the limits, what is found is nowhere worse:
     not more exposed to any kind of region, so nothing is given up at one radius for another.
     """
     floor = floor if floor is not None and limits.allow(floor) else None
-    found = _paths(scene, others, limits, floor, curve=False)
+    found = _paths(scene, others, limits, floor, below=below)
     shared = Shared.by(others)
     return min(
         [*found, *([floor] if floor else [])],
@@ -57,7 +60,7 @@ def curve(
     if safest is None:
         return []
     within = replace(limits, delay_ms=safest.delay_ms)  # what is slower is not less exposed
-    found = _paths(scene, others, within, None, curve=True)
+    found = _paths(scene, others, within, curve=True)
     rising = sorted([*found, safest], key=lambda one: one.delay_ms)
     points: list[tuple[Path, float]] = []
     for path in rising:
@@ -99,18 +102,24 @@ class Shared:
 
 
 def _paths(
-    scene: Scene, others: Sequence[Path], limits: Limits, floor: Path | None, *, curve: bool
+    scene: Scene,
+    others: Sequence[Path],
+    limits: Limits,
+    floor: Path | None = None,
+    *,
+    below: float = inf,
+    curve: bool = False,
 ) -> list[Path]:
     terrain, regions = scene.terrain, scene.regions
     asked = scene.left_to_avoid(others)
     words = np.flatnonzero(asked)
     start, end = others[0].nodes[0], others[0].nodes[-1]
-    rest = delays_to(terrain.net, terrain.arc_delay_ms, end)
+    rest = delays_to(terrain, end)
     own = Shared.by(others).rows(terrain)
     small = SMALL * float(regions.weight.min())
     kind = np.repeat(np.arange(len(regions.kinds)), [one.words for one in regions.kinds])[words]
     task = Task(
-        rows=compact(regions.link, asked, words, own),
+        rows=compact(regions.link, _useful(terrain, start, end, limits), asked, words, own),
         weight=np.append(regions.weight[words], np.full(own.shape[1], small)),
         kind=np.append(kind, np.full(own.shape[1], len(regions.kinds))),
         caps=np.append(_caps(scene, asked, floor), np.inf),
@@ -120,6 +129,7 @@ def _paths(
         end=end,
         delay_limit=limits.delay_ms * ROUNDING,
         hop_limit=limits.hops,
+        below=below,
         tie=SMALL * small / max(float(rest[start]), 1e-9),
         curve=curve,
     )
@@ -131,6 +141,14 @@ def _paths(
         found.append(_walk(scene, labels, at))
         at = int(labels[at]["next"])
     return found
+
+
+def _useful(terrain: Terrain, start: int, end: int, limits: Limits) -> Bools:
+    """The links over which the end can be reached within the delay that is allowed."""
+    here, there = delays_to(terrain, start), delays_to(terrain, end)
+    a, b = terrain.graph.ends.T
+    least = np.minimum(here[a] + there[b], here[b] + there[a]) + terrain.graph.latency_ms
+    return np.asarray(least <= limits.delay_ms * (ROUNDING + 1e-9))
 
 
 def _walk(scene: Scene, labels: np.ndarray, at: int) -> Path:

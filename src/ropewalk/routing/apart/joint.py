@@ -10,8 +10,9 @@ from ropewalk.routing.apart.exposure import curve, least_exposed
 from ropewalk.routing.apart.scene import Scene
 from ropewalk.routing.apart.terrain import UNLIMITED, Limits, Path
 
-STARTS = 8
-"""Alternates from which a pair is begun; on small maps that finds the best of all pairs."""
+FEWEST, MOST_STARTS = 4, 8
+"""Alternates from which a pair is begun: 8 on small maps, where that finds the best of all pairs;
+4 from a thousand nodes on, where each costs milliseconds."""
 ROUNDS = 3
 
 
@@ -29,7 +30,9 @@ def joint_pair(
     """
     best: tuple[float, tuple[Path, ...]] | None = None
     tried: set[Path | None] = set()
-    for alternate, _ in _spread(curve(scene, [shortest], limits=limits)):
+    points = curve(scene, [shortest], limits=limits)
+    starts = max(FEWEST, min(MOST_STARTS, 4000 // scene.terrain.graph.brokers))
+    for alternate, _ in _spread(points, starts):
         primary = least_exposed(scene, [alternate], limits=primary_limits)
         if primary is None or primary in tried:
             continue
@@ -72,17 +75,17 @@ def settled(
         i = turn % len(chosen)
         within = limits[i]
         others = chosen[:i] + chosen[i + 1 :]
-        other = None if within is None else least_exposed(scene, others, limits=within)
-        if other is not None and (exposure := scene.exposure((*others, other))) < least:
-            chosen[i], least, still = other, exposure, 0
+        other = within and least_exposed(scene, others, limits=within, below=least)
+        if other:
+            chosen[i], least, still = other, scene.exposure((*others, other)), 0
         else:
             still += 1
     return tuple(chosen)
 
 
-def _spread(points: Sequence[tuple[Path, float]]) -> Sequence[tuple[Path, float]]:
-    """At most STARTS points, evenly along the curve, the least exposed first."""
+def _spread(points: Sequence[tuple[Path, float]], most: int) -> Sequence[tuple[Path, float]]:
+    """At most so many points, evenly along the curve, the least exposed first."""
     falling = points[::-1]
-    if len(falling) <= STARTS:
+    if len(falling) <= most:
         return falling
-    return [falling[i * (len(falling) - 1) // (STARTS - 1)] for i in range(STARTS)]
+    return [falling[i * (len(falling) - 1) // (most - 1)] for i in range(most)]

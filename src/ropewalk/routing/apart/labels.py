@@ -48,8 +48,9 @@ class Task(NamedTuple):
     """Per link, the words in which a region asked after has a bit."""
     weight: Floats
     kind: Ints
+    """Of each of these words: what a bit weighs, and its kind."""
     caps: Floats
-    """A weight and a kind per word; how much of each kind a path may meet."""
+    """How much of each kind a path may meet."""
     delay: Floats
     """Per arc."""
     rest: Floats
@@ -58,6 +59,8 @@ class Task(NamedTuple):
     end: int
     delay_limit: float
     hop_limit: float
+    below: float
+    """Only paths of less exposure than this are wanted."""
     tie: float
     """What a millisecond weighs between paths that are equally exposed."""
     curve: bool
@@ -70,10 +73,10 @@ def kept_by(nodes: int) -> int:
 
 
 @kernel
-def compact(link: Any, asked: Any, words: Any, own: Any) -> Any:
-    """The words of each link in which a region asked after has a bit, then words of its own."""
+def compact(link: Any, useful: Any, asked: Any, words: Any, own: Any) -> Any:
+    """Of useful links, the words in which a region asked after has a bit, then words of its own."""
     rows = np.empty((len(link), len(words) + own.shape[1]), np.uint64)
-    for e in range(len(link)):
+    for e in np.flatnonzero(useful):
         for i in range(len(words)):
             rows[e, i] = link[e, words[i]] & asked[words[i]]
         for i in range(own.shape[1]):
@@ -85,7 +88,7 @@ def compact(link: Any, asked: Any, words: Any, own: Any) -> Any:
 def label_paths(net: Any, task: Any, kept: int, most: int) -> Any:
     """All labels, and the first of those at the end (-1 if it was not reached)."""
     labels = np.empty(most, LABEL)
-    union = np.empty((most, task.rows.shape[1]), np.uint64)
+    union = np.empty((most, len(task.weight)), np.uint64)
     met = np.empty((most, len(task.caps)))
     union[0, :] = 0
     met[0, :] = 0.0
@@ -111,13 +114,13 @@ def label_paths(net: Any, task: Any, kept: int, most: int) -> Any:
             if _beaten(task, labels, head, v, labels[at].exposure, delay):
                 continue  # whatever this link adds: most arcs end here, and that is cheap
             exposure = labels[at].exposure + _added(task, e, at, count, union, met)
-            if exposure == np.inf or _beaten(task, labels, head, v, exposure, delay):
+            if exposure >= task.below or _beaten(task, labels, head, v, exposure, delay):
                 continue
             room = ENDS if v == task.end else kept
             if not _make_room(labels, head, v, exposure, delay, room):
                 continue
             _put(labels, head, count, at, v, exposure, delay)
-            for i in range(task.rows.shape[1]):
+            for i in range(len(task.weight)):
                 union[count, i] = union[at, i] | task.rows[e, i]
             length = push(heap, length, key_of(exposure + task.tie * delay, count))
             count += 1
@@ -146,7 +149,7 @@ def _added(task: Any, e: int, at: int, new: int, union: Any, met: Any) -> float:
     added = 0.0
     for k in range(len(task.caps)):
         met[new, k] = met[at, k]
-    for i in range(task.rows.shape[1]):
+    for i in range(len(task.weight)):
         fresh = task.rows[e, i] & ~union[at, i]
         if fresh:
             more = task.weight[i] * ones(fresh)

@@ -5,6 +5,7 @@ Dijkstra's, on the heap of `trees`: a key is the distance's bits with the node's
 2^32.
 """
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -45,9 +46,14 @@ def _search(net: Any, weight: Any, start: int, end: int) -> Any:
     return _trail(reached, start, end)
 
 
-@kernel
-def delays_to(net: Any, delay: Any, end: int) -> Any:
+@lru_cache(maxsize=256)
+def delays_to(terrain: Terrain, end: int) -> Floats:
     """The least delay from every node to the end; infinite where there is no path."""
+    return np.asarray(_distances(terrain.net, terrain.arc_delay_ms, end))
+
+
+@kernel
+def _distances(net: Any, delay: Any, end: int) -> Any:
     reached = np.empty(len(net.nodes) - 1, REACHED)
     _reach(net, delay, end, -1, reached)
     delays = np.empty(len(reached))
