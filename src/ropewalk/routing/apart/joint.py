@@ -10,9 +10,9 @@ from ropewalk.routing.apart.exposure import curve, least_exposed
 from ropewalk.routing.apart.scene import Scene
 from ropewalk.routing.apart.terrain import UNLIMITED, Limits, Path
 
-FEWEST, MOST_STARTS = 4, 8
+FEWEST, MOST_STARTS = 2, 8
 """Alternates from which a pair is begun: 8 on small maps, where that finds the best of all pairs;
-4 from a thousand nodes on, where each costs milliseconds."""
+2 from a thousand nodes on, where each costs milliseconds."""
 ROUNDS = 3
 
 
@@ -26,15 +26,16 @@ def joint_pair(
     """A primary within its limits and an alternate within others, least exposed together.
 
     It begins with alternates from all along the curve of delay against exposure, finds the best
-    primary for each, and lets the two move in turn. None if there is no alternate at all.
+    primary for each, and lets the two move in turn; last, with the shortest path in the part of the
+    alternate, so that the two may change sides. None if there is no alternate at all.
     """
     best: tuple[float, tuple[Path, ...]] | None = None
     tried: set[Path | None] = set()
-    points = curve(scene, [shortest], limits=limits)
-    starts = max(FEWEST, min(MOST_STARTS, 4000 // scene.terrain.graph.brokers))
-    for alternate, _ in _spread(points, starts):
+    points = [path for path, _ in curve(scene, [shortest], limits=limits)]
+    starts = max(FEWEST, min(MOST_STARTS, 2000 // scene.terrain.graph.brokers))
+    for alternate in (*_spread(points[::-1], starts), shortest):
         primary = least_exposed(scene, [alternate], limits=primary_limits)
-        if primary is None or primary in tried:
+        if primary is None or primary in tried or not limits.allow(alternate):
             continue
         tried.add(primary)
         pair = settled(scene, (alternate, primary), limits=(limits, primary_limits))
@@ -43,7 +44,7 @@ def joint_pair(
             best = exposure, pair[::-1]
         if exposure == 0:
             break
-    return best[1] if best else None
+    return best[1] if best and best[1][0] != best[1][1] else None
 
 
 def third_path(
@@ -83,9 +84,8 @@ def settled(
     return tuple(chosen)
 
 
-def _spread(points: Sequence[tuple[Path, float]], most: int) -> Sequence[tuple[Path, float]]:
-    """At most so many points, evenly along the curve, the least exposed first."""
-    falling = points[::-1]
-    if len(falling) <= most:
-        return falling
-    return [falling[i * (len(falling) - 1) // (most - 1)] for i in range(most)]
+def _spread(paths: Sequence[Path], most: int) -> Sequence[Path]:
+    """At most so many of the paths, the first and the last among them."""
+    if len(paths) <= most:
+        return paths
+    return [paths[i * (len(paths) - 1) // (most - 1)] for i in range(most)]
