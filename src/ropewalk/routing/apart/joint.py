@@ -10,9 +10,10 @@ from ropewalk.routing.apart.exposure import curve, least_exposed
 from ropewalk.routing.apart.scene import Scene
 from ropewalk.routing.apart.terrain import UNLIMITED, Limits, Path
 
-FEWEST, MOST_STARTS = 2, 8
-"""Alternates from which a pair is begun: 8 on small maps, where that finds the best of all pairs;
-2 from a thousand nodes on, where each costs milliseconds."""
+STARTS = 8
+"""Alternates from which a pair is begun; on small maps that finds the best of all pairs."""
+LARGE = 500
+"""On a network of more nodes only the least exposed of them: each costs milliseconds there."""
 ROUNDS = 3
 
 
@@ -31,9 +32,7 @@ def joint_pair(
     """
     best: tuple[float, tuple[Path, ...]] | None = None
     tried: set[Path | None] = set()
-    points = [path for path, _ in curve(scene, [shortest], limits=limits)]
-    starts = max(FEWEST, min(MOST_STARTS, 2000 // scene.terrain.graph.brokers))
-    for alternate in (*_spread(points[::-1], starts), shortest):
+    for alternate in (*_starts(scene, shortest, limits), shortest):
         primary = least_exposed(scene, [alternate], limits=primary_limits)
         if primary is None or primary in tried or not limits.allow(alternate):
             continue
@@ -84,8 +83,12 @@ def settled(
     return tuple(chosen)
 
 
-def _spread(paths: Sequence[Path], most: int) -> Sequence[Path]:
-    """At most so many of the paths, the first and the last among them."""
-    if len(paths) <= most:
+def _starts(scene: Scene, shortest: Path, limits: Limits) -> list[Path]:
+    """Alternates for the shortest path, from the least exposed on along the curve."""
+    if scene.terrain.graph.brokers > LARGE:
+        safest = least_exposed(scene, [shortest], limits=limits)
+        return [] if safest is None else [safest]
+    paths = [path for path, _ in curve(scene, [shortest], limits=limits)][::-1]
+    if len(paths) <= STARTS:
         return paths
-    return [paths[i * (len(paths) - 1) // (most - 1)] for i in range(most)]
+    return [paths[i * (len(paths) - 1) // (STARTS - 1)] for i in range(STARTS)]
