@@ -153,7 +153,10 @@ def _centres(terrain: Terrain, count: int, rng: np.random.Generator, *, evenly: 
 
     So the regions that matter for one pair lie in few words, and the other words are skipped.
     """
-    unit = qmc.Sobol(2, rng=rng).random(count) if evenly else rng.random((count, 2))
+    if evenly:
+        unit = qmc.Sobol(2, rng=rng).random_base2((count - 1).bit_length())[:count]
+    else:
+        unit = rng.random((count, 2))
     low, high = _box(terrain)
     at = low + unit * (high - low)
     if terrain.globe:
