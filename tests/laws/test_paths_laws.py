@@ -119,7 +119,8 @@ def _steps(terrain: Terrain, a: int, b: int) -> np.ndarray:
     ends = np.column_stack((np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)))
     line = (1 - along) * ends[0] + along * ends[1]
     line /= np.linalg.norm(line, axis=1, keepdims=True)
-    return np.degrees(np.column_stack((np.arcsin(line[:, 2]), np.arctan2(line[:, 1], line[:, 0]))))
+    lat, lon = np.arcsin(line[:, 2]), np.arctan2(line[:, 1], line[:, 0])
+    return np.asarray(np.degrees(np.column_stack((lat, lon))))
 
 
 @given(terrains(edges=True), st.booleans())

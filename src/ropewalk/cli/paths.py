@@ -131,18 +131,18 @@ def paths(
             reading="printed" if as_printed else "validated",
             k=k,
         )
-        pairs = _pairs(federation, pair)
+        pairs, pairs_in_all = _pairs(federation, pair, most_pairs)
         found = study(
             federation,
             terrain,
-            pairs[:most_pairs],
+            pairs,
             wishes,
             polygons=_drawn(terrain, regions, only_nodes),
             primary=_primary(federation, terrain, primary, pairs),
             only_nodes=only_nodes,
             seed=seed,
         )
-        summary = _summary(found, radius_from, len(pairs), with_curve=curve)
+        summary = _summary(found, radius_from, pairs_in_all, with_curve=curve)
         if map is not None:
             summary["map"] = str(map)
             _draw(found, map, federation.name)
@@ -194,21 +194,37 @@ def _positive(option: str, value: float | None) -> float:
     return value
 
 
-def _pairs(federation: "Federation", asked: list[str] | None) -> list[tuple[str, str]]:
-    """Pairs of brokers, each once: as asked for, of topics, or all."""
-    from ropewalk.verify.demand import demand_of, every_pair
+def _pairs(
+    federation: "Federation", asked: list[str] | None, most: int
+) -> tuple[list[tuple[str, str]], int]:
+    """Pairs of brokers, each once: as asked for, of topics, or all; and how many there are.
+
+    Of too many, every so manyth is taken.
+    """
+    from ropewalk.verify.demand import demand_of
 
     if asked:
-        return [_named_pair(federation, text) for text in asked]
-    demand = demand_of(federation)
-    if not len(demand.to):
-        demand = every_pair(federation)
+        pairs = [_named_pair(federation, text) for text in asked]
+        return pairs, len(pairs)
     names = federation.graph.names
-    apart: dict[frozenset[int], tuple[str, str]] = {}
+    demand = demand_of(federation)
+    owed: dict[frozenset[int], tuple[int, int]] = {}
     for a, b in zip(demand.source.tolist(), demand.to.tolist(), strict=True):
         if a != b:
-            apart.setdefault(frozenset((a, b)), (names[a], names[b]))
-    return list(apart.values())
+            owed.setdefault(frozenset((a, b)), (a, b))
+    total = len(owed) or len(names) * (len(names) - 1) // 2
+    taken = [i * total // most for i in range(most)] if total > most else range(total)
+    ends = list(owed.values())
+    numbers = [ends[i] if ends else _nth_pair(i) for i in taken]
+    return [(names[a], names[b]) for a, b in numbers], total
+
+
+def _nth_pair(i: int) -> tuple[int, int]:
+    """The pairs (0, 1), (0, 2), (1, 2), (0, 3), ... by their place in this list."""
+    from math import isqrt
+
+    b = (isqrt(8 * i + 1) + 1) // 2
+    return i - b * (b - 1) // 2, b
 
 
 def _named_pair(federation: "Federation", text: str) -> tuple[str, str]:
