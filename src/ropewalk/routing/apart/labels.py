@@ -94,53 +94,63 @@ def label_paths(net: Any, task: Any, kept: int, most: int) -> Any:
     met[0, :] = 0.0
     head = np.full(len(net.nodes) - 1, -1, np.int64)
     heap = np.empty(most + 2, np.int64)
-    _put(labels, head, 0, -1, task.start, 0.0, 0.0)
-    count, length = 1, push(heap, 0, key_of(0.0, 0))
-    while length and count < most:
+    _begin(labels, head, task.start)
+    new, length = 1, push(heap, 0, key_of(0.0, 0))
+    while length and new < most:
         at = pop(heap, length) & _NUMBER
         length -= 1
         u = labels[at].node
         if u == task.end and not task.curve:
             break
-        if labels[at].dead or u == task.end or (at and not net.nodes[u].transit):
+        if labels[at].dead or u == task.end or labels[at].hops >= task.hop_limit:
             continue
-        if labels[at].hops >= task.hop_limit:
+        if at and not net.nodes[u].transit:
             continue
         for arc in range(net.nodes[u].first, net.nodes[u + 1].first):
-            v, e = net.arcs[arc].to, net.arcs[arc].link
-            delay = labels[at].delay + task.delay[arc]
-            if delay + task.rest[v] > task.delay_limit:
+            v = net.arcs[arc].to
+            if labels[at].delay + task.delay[arc] + task.rest[v] > task.delay_limit:
                 continue
-            if _beaten(task, labels, head, v, labels[at].exposure, delay):
-                continue  # whatever this link adds: most arcs end here, and that is cheap
-            exposure = labels[at].exposure + _added(task, e, at, count, union, met)
-            if exposure >= task.below or _beaten(task, labels, head, v, exposure, delay):
+            _extend(labels, at, new, v, task.delay[arc])
+            if _beaten(task, labels, head, new):
+                continue  # whatever the link adds: most arcs end here, and that is cheap
+            labels[new].exposure += _added(task, net.arcs[arc].link, at, new, union, met)
+            if labels[new].exposure >= task.below or _beaten(task, labels, head, new):
                 continue
-            room = ENDS if v == task.end else kept
-            if not _make_room(labels, head, v, exposure, delay, room):
+            if not _make_room(task, labels, head, new, ENDS if v == task.end else kept):
                 continue
-            _put(labels, head, count, at, v, exposure, delay)
+            labels[new].next = head[v]
+            head[v] = new
             for i in range(len(task.weight)):
-                union[count, i] = union[at, i] | task.rows[e, i]
-            length = push(heap, length, key_of(exposure + task.tie * delay, count))
-            count += 1
-            if count == most:
+                union[new, i] = union[at, i] | task.rows[net.arcs[arc].link, i]
+            key = key_of(labels[new].exposure + task.tie * labels[new].delay, new)
+            length = push(heap, length, key)
+            new += 1
+            if new == most:
                 break
-    return labels[:count], head[task.end]
+    return labels[:new], head[task.end]
 
 
 @kernel
-def _put(
-    labels: Any, head: Any, i: int, before: int, node: int, exposure: float, delay: float
-) -> None:
-    labels[i].exposure = exposure
-    labels[i].delay = delay
-    labels[i].node = node
-    labels[i].before = before
-    labels[i].hops = labels[before].hops + 1 if before >= 0 else 0
-    labels[i].dead = False
-    labels[i].next = head[node]
-    head[node] = i
+def _begin(labels: Any, head: Any, start: int) -> None:
+    labels[0].node = start
+    labels[0].before = -1
+    labels[0].next = -1
+    labels[0].exposure = 0.0
+    labels[0].delay = 0.0
+    labels[0].hops = 0
+    labels[0].dead = False
+    head[start] = 0
+
+
+@kernel
+def _extend(labels: Any, at: int, new: int, node: int, delay: float) -> None:
+    """Write down a label one link farther; it counts only when it is put in a list."""
+    labels[new].node = node
+    labels[new].before = at
+    labels[new].exposure = labels[at].exposure
+    labels[new].delay = labels[at].delay + delay
+    labels[new].hops = labels[at].hops + 1
+    labels[new].dead = False
 
 
 @kernel
@@ -162,34 +172,42 @@ def _added(task: Any, e: int, at: int, new: int, union: Any, met: Any) -> float:
 
 
 @kernel
-def _beaten(task: Any, labels: Any, head: Any, v: int, exposure: float, delay: float) -> bool:
-    """Whether a label at the node or at the end is as good in both; only hops may save it."""
+def _as_good(one: Any, other: Any, hop_limit: float) -> bool:
+    """Whether a label is as good as another of the same node in all that counts."""
+    return bool(
+        one.exposure <= other.exposure + SAME
+        and one.delay <= other.delay + SAME
+        and (hop_limit == np.inf or one.hops <= other.hops)
+    )
+
+
+@kernel
+def _beaten(task: Any, labels: Any, head: Any, new: int) -> bool:
+    """Whether a label of its node, or a whole path to the end, is as good as the new one."""
+    v = labels[new].node
     at = head[v]
     while at >= 0:
-        if labels[at].exposure <= exposure + SAME and labels[at].delay <= delay + SAME:
+        if _as_good(labels[at], labels[new], task.hop_limit):
             return True
         at = labels[at].next
     at = head[task.end]
     while at >= 0:
-        quicker = labels[at].delay <= delay + task.rest[v] + SAME
-        if labels[at].exposure <= exposure + SAME and (quicker or not task.curve):
+        quicker = labels[at].delay <= labels[new].delay + task.rest[v] + SAME
+        if labels[at].exposure <= labels[new].exposure + SAME and (quicker or not task.curve):
             return True
         at = labels[at].next
     return False
 
 
 @kernel
-def _make_room(labels: Any, head: Any, v: int, exposure: float, delay: float, kept: int) -> bool:
+def _make_room(task: Any, labels: Any, head: Any, new: int, kept: int) -> bool:
     """Drop labels that the new one beats, or the most exposed of too many; False: it is the one."""
+    v = labels[new].node
     at, before, size, worst = head[v], -1, 0, -1
     while at >= 0:
         after = labels[at].next
-        if exposure <= labels[at].exposure and delay <= labels[at].delay:
-            labels[at].dead = True
-            if before < 0:
-                head[v] = after
-            else:
-                labels[before].next = after
+        if _as_good(labels[new], labels[at], task.hop_limit):
+            _unlink(labels, head, v, before, at)
         else:
             if worst < 0 or labels[at].exposure > labels[worst].exposure:
                 worst = at
@@ -198,22 +216,23 @@ def _make_room(labels: Any, head: Any, v: int, exposure: float, delay: float, ke
         at = after
     if size < kept:
         return True
-    if labels[worst].exposure <= exposure:
+    if labels[worst].exposure <= labels[new].exposure:
         return False
-    _unlink(labels, head, v, worst)
+    at, before = head[v], -1
+    while at != worst:
+        at, before = labels[at].next, at
+    _unlink(labels, head, v, before, worst)
     return True
 
 
 @kernel
-def _unlink(labels: Any, head: Any, v: int, gone: int) -> None:
+def _unlink(labels: Any, head: Any, v: int, before: int, gone: int) -> None:
+    """Take a label out of its node's list, in which it comes after `before` (-1: first)."""
     labels[gone].dead = True
-    if head[v] == gone:
+    if before < 0:
         head[v] = labels[gone].next
-        return
-    at = head[v]
-    while labels[at].next != gone:
-        at = labels[at].next
-    labels[at].next = labels[gone].next
+    else:
+        labels[before].next = labels[gone].next
 
 
 @kernel
