@@ -313,7 +313,8 @@ def _drawn_region(found: "Study") -> tuple[tuple[tuple[float, float], float] | N
     for _, region in found.exposed():
         centre = region.get("centre")
         if isinstance(centre, list):
-            return ((centre[0], centre[1]), radius), f"{radius:g} km that still cut all paths"
+            still = f"a region of {radius:g} km that cuts all paths"
+            return ((centre[0], centre[1]), radius), still
     nodes = found.plans[0].primary.nodes
     at = found.scene.terrain.at[nodes[len(nodes) // 2]]
     return ((float(at[0]), float(at[1])), radius), f"a region of {radius:g} km"

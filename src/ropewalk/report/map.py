@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 COLOURS = ("#0b5fa5", "#d1495b", "#2a7f62")
 LABELS = ("primary", "alternate", "second alternate")
 SUFFIXES = (".png", ".svg", ".pdf")
-MOST_NAMES = 40
-"""So many nodes are named at most; of more, only those on the paths."""
+NAME_WIDTH, NAME_HEIGHT = 0.11, 0.022
+"""The room that a name takes, as parts of the map."""
 
 
 def draw_map(
@@ -41,7 +41,7 @@ def draw_map(
         raise UsageError("there is nothing to draw: no node has a place")
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(9, 8), layout="constrained")
+    figure = Figure(figsize=_size(terrain), layout="constrained")
     axes = figure.add_subplot()
     _network(axes, terrain)
     for plan in plans:
@@ -50,7 +50,21 @@ def draw_map(
         _region(axes, terrain, *region, region_label)
     _names(axes, terrain, plans)
     _frame(axes, terrain, title)
-    figure.savefig(file, dpi=150)
+    figure.savefig(file, dpi=120)
+
+
+def _size(terrain: Terrain) -> tuple[float, float]:
+    """Inches of a picture in which the network fills the frame."""
+    wide, high = np.nanmax(_across(terrain), axis=0) - np.nanmin(_across(terrain), axis=0)
+    shape = float(wide / max(high * _aspect(terrain), 1e-9))
+    return (8 * shape + 1, 8.5) if 0.5 < shape < 1 else (9.0, min(max(8 / max(shape, 0.5), 4), 15))
+
+
+def _aspect(terrain: Terrain) -> float:
+    """How much longer a degree of latitude is than one of longitude, in the middle of the map."""
+    if not terrain.globe:
+        return 1.0
+    return 1 / max(float(np.cos(np.radians(np.nanmean(terrain.at[:, 0])))), 0.2)
 
 
 def _across(terrain: Terrain) -> np.ndarray:
@@ -114,20 +128,16 @@ def _circle(
 
 
 def _names(axes: "Axes", terrain: Terrain, plans: Sequence[Sequence[Path]]) -> None:
-    """Names of the nodes on the paths of one plan, or of the ends of several."""
+    """Names of ends, and of the nodes of a single plan where there is room for them."""
     from matplotlib.patheffects import withStroke
 
-    if len(plans) == 1:
-        named = {node for path in plans[0] for node in path.nodes}
-    else:
-        named = {node for plan in plans for node in (plan[0].nodes[0], plan[0].nodes[-1])}
     at = _across(terrain)
-    for node in sorted(named)[:MOST_NAMES]:
+    for node in _with_room(terrain, plans):
         axes.annotate(
             terrain.graph.names[node],
             tuple(at[node]),
             textcoords="offset points",
-            xytext=(5, 4),
+            xytext=(6, 4),
             fontsize=7.5,
             color="#1f2933",
             zorder=9,
@@ -135,17 +145,24 @@ def _names(axes: "Axes", terrain: Terrain, plans: Sequence[Sequence[Path]]) -> N
         )
 
 
-def _frame(axes: "Axes", terrain: Terrain, title: str) -> None:
+def _with_room(terrain: Terrain, plans: Sequence[Sequence[Path]]) -> list[int]:
+    """Nodes whose names do not lie over each other, the ends before the others."""
+    ends = [node for plan in plans for node in (plan[0].nodes[0], plan[0].nodes[-1])]
+    inner = [node for path in plans[0] for node in path.nodes] if len(plans) == 1 else []
     at = _across(terrain)
-    if terrain.globe:
-        middle = np.radians(np.nanmean(at[:, 1]))
-        axes.set_aspect(1 / max(float(np.cos(middle)), 0.2))
-        axes.set_xlabel("longitude")
-        axes.set_ylabel("latitude")
-    else:
-        axes.set_aspect("equal")
-        axes.set_xlabel("km")
-        axes.set_ylabel("km")
+    wide, high = np.nanmax(at, axis=0) - np.nanmin(at, axis=0)
+    named: list[int] = []
+    for node in dict.fromkeys([*ends, *inner]):
+        x, y = np.abs(at[named] - at[node]).T if named else (np.array([]), np.array([]))
+        if not ((x < NAME_WIDTH * wide) & (y < NAME_HEIGHT * high)).any():
+            named.append(node)
+    return named
+
+
+def _frame(axes: "Axes", terrain: Terrain, title: str) -> None:
+    axes.set_aspect(_aspect(terrain))
+    axes.set_xlabel("longitude" if terrain.globe else "km")
+    axes.set_ylabel("latitude" if terrain.globe else "km")
     axes.margins(0.06)
     axes.set_title(title, loc="left", fontsize=11)
     axes.tick_params(labelsize=8, color="#9aa3af")

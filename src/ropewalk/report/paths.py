@@ -59,8 +59,8 @@ def _path(label: str, path: Mapping[str, Any]) -> Iterator[str]:
 def _fate(row: Mapping[str, Any], regions: int) -> str:
     hit, saved = row["avoidable_by_primary"], row["captured"]
     if saved is None:
-        return f"no region of {regions:,} cuts it off needlessly"
-    return f"{hit:,} of {regions:,} regions cut the primary needlessly: {saved:.1%} avoided"
+        return f"no region of {regions:,} hits the primary and leaves a way round"
+    return f"{hit:,} of {regions:,} regions hit it and leave a way round: {saved:.1%} avoided"
 
 
 def _notes(summary: Mapping[str, Any]) -> Iterator[str]:
@@ -77,5 +77,5 @@ def _notes(summary: Mapping[str, Any]) -> Iterator[str]:
 def _verdict(summary: Mapping[str, Any]) -> str:
     saved = summary["captured"]
     if saved is None:
-        return "No region cuts a primary that could be saved."
+        return "No region hits a primary and leaves a way round."
     return f"Of all avoidable losses {saved:.1%} are avoided."

@@ -72,17 +72,17 @@ def curve(
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """The links and inner nodes that several paths have in common."""
+    """The links and inner nodes of paths, which another path may share."""
 
     links: frozenset[int]
     nodes: frozenset[int]
 
     @classmethod
     def by(cls, paths: Sequence[Path]) -> "Shared":
-        """What is common to all of these paths."""
+        """What these paths use."""
         return cls(
-            frozenset.intersection(*(frozenset(path.links) for path in paths)),
-            frozenset.intersection(*(frozenset(path.nodes[1:-1]) for path in paths)),
+            frozenset(link for path in paths for link in path.links),
+            frozenset(node for path in paths for node in path.nodes[1:-1]),
         )
 
     def count(self, path: Path) -> int:

@@ -58,7 +58,7 @@ def third_path(
     Without limits of its own the primary stays where it is.
     """
     another = least_exposed(scene, paths, limits=limits)
-    if another is None:
+    if another is None or another in paths:
         return tuple(paths)
     several = (*paths, another)
     return settled(scene, several, limits=(primary_limits, *[limits] * len(paths)))
