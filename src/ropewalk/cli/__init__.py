@@ -10,7 +10,19 @@ from typing import Any
 import typer
 import typer.core
 
-from ropewalk.cli import demo, diff, explain, generate, new, read, route, schema, smv, verify
+from ropewalk.cli import (
+    demo,
+    diff,
+    explain,
+    generate,
+    new,
+    paths,
+    read,
+    route,
+    schema,
+    smv,
+    verify,
+)
 from ropewalk.cli.contract import Exit, print_failure
 
 
@@ -18,7 +30,7 @@ class Verbs(typer.core.TyperGroup):
     """Lists the verbs in the order in which they are used; typer would put groups last."""
 
     ORDER = (
-        *("new", "generate", "read", "verify", "diff", "smv", "route"),
+        *("new", "generate", "read", "verify", "diff", "smv", "route", "paths"),
         *("explain", "schema", "demo"),
     )
 
@@ -48,6 +60,7 @@ app.command("verify")(verify.verify)
 app.command("diff")(diff.diff)
 app.command("smv")(smv.smv)
 app.add_typer(route.app, name="route")
+app.command("paths")(paths.paths)
 app.command("demo")(demo.demo)
 app.command("explain")(explain.explain)
 app.command("schema")(schema.schema)
