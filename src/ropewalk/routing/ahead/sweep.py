@@ -9,11 +9,15 @@ kernel, more slowly.
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from ropewalk.federation.arrays import Bools, Graph, Ints
 from ropewalk.routing.kernels import kernel
 
 FAR = np.int32(2**30)
+
+Indices = npt.NDArray[np.uint32]
+"""Unsigned: numba then need not ask at every use whether an index is negative."""
 
 
 class Sweep(NamedTuple):
@@ -24,26 +28,47 @@ class Sweep(NamedTuple):
     of a step end.
     """
 
-    first: Ints
-    near: Ints
-    link: Ints
+    first: Indices
+    near: Indices
+    link: Indices
     transit: Bools
     steps: Ints
     hop: Ints
     place: Ints
     below: Ints
-    slot: Ints
+    slot: Indices
     through: Ints
     now: Ints
-    seed: Ints
-    queue: Ints
+    seed: Indices
+    queue: Indices
     upto: Ints
 
 
 def sweep_room(graph: Graph) -> Sweep:
     """Room for the trees of a graph."""
-    lists = [np.zeros(graph.brokers + 2, np.int32) for _ in range(10)]
-    return Sweep(graph.first, graph.neighbour, graph.link, graph.transit, *lists)
+
+    def ints() -> Ints:
+        return np.zeros(graph.brokers + 2, np.int32)
+
+    def indices() -> Indices:
+        return np.zeros(graph.brokers + 2, np.uint32)
+
+    return Sweep(
+        first=graph.first.view(np.uint32),
+        near=graph.neighbour.view(np.uint32),
+        link=graph.link.view(np.uint32),
+        transit=graph.transit,
+        steps=ints(),
+        hop=ints(),
+        place=ints(),
+        below=ints(),
+        slot=indices(),
+        through=ints(),
+        now=ints(),
+        seed=indices(),
+        queue=indices(),
+        upto=ints(),
+    )
 
 
 @kernel
