@@ -3,7 +3,7 @@
 Reading order: `trees` (the tree of shortest paths to a broker), `delta` (only what a failure
 changes in it), `ground` and `scenarios` (what fails together), `entries` (hand-made routes),
 `table` and `reading` (next hops of all pairs, computed or given), `workers` (destinations spread
-over the cores).
+over the cores); `apart/` (alternate paths that lie apart on the map).
 """
 
 from ropewalk.routing.reading import read_table
