@@ -159,6 +159,15 @@ def test_every_fault_of_a_region_file_is_told(text: str, words: str) -> None:
     assert words in str(caught.value)
 
 
+def test_what_has_no_place_is_in_no_polygon() -> None:
+    federation = replace(square(), brokers={**square().brokers, "b": Broker()})
+    regions = polygon_regions(
+        terrain_of(federation), feature((-9, -9), (999, -9), (999, 999), (-9, 999)), file="f"
+    )
+    assert regions.node[:, 0].tolist() == [1, 0, 1, 1]
+    assert regions.link[:, 0].tolist() == [1, 1, 1, 1]  # by the ends that have one
+
+
 def test_a_risk_group_is_a_region() -> None:
     federation = square(ab=("duct",), dc=("duct",), bc=("bridge",))
     terrain = terrain_of(federation)

@@ -37,8 +37,8 @@ def draw_map(
         raise UsageError(f"{file}: name a picture: {', '.join('*' + one for one in SUFFIXES)}")
     if not file.parent.is_dir():
         raise UsageError(f"{file}: there is no folder {file.parent}: make it, or name another")
-    if np.isnan(terrain.at).any(axis=1).all():
-        raise UsageError("there is nothing to draw: no node has a place")
+    if not plans or np.isnan(terrain.at).any(axis=1).all():
+        raise UsageError("there is nothing to draw: no path, or no node that has a place")
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=_size(terrain), layout="constrained")

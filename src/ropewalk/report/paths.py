@@ -35,6 +35,9 @@ def _feared(summary: Mapping[str, Any]) -> str:
 
 def _pair(row: Mapping[str, Any], regions: int) -> Iterator[str]:
     yield f"{row['from']} - {row['to']}"
+    if not row["primary"]["hops"]:
+        yield f"  both at {row['primary']['path'][0]}: nothing to keep apart"
+        return
     yield from _path("primary", row["primary"])
     for path in row["alternates"]:
         yield from _path("alternate", path)

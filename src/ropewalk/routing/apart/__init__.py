@@ -3,7 +3,8 @@
 Reading order: `terrain` (the network and its places), `search`, `primary`; Wang's methods and their
 measure: `proximity`, `gap`, `ksp`, `disjoint`; disasters: `hazards`, `geometry`, `regions`,
 `polygons`, `groups`, `scene` (who could escape what); better paths: `labels`, `exposure`, `joint`;
-`plan` (any of them, for a pair) and `survival` (what becomes of plans when regions strike).
+`plan` (any of them, for a pair), `survival` (what becomes of plans when regions strike) and `study`
+(both, for the pairs of a federation).
 """
 
 from ropewalk.routing.apart.plan import Plan, Wishes, plan_for

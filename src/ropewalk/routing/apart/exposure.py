@@ -110,15 +110,34 @@ def _paths(
     below: float = inf,
     curve: bool = False,
 ) -> list[Path]:
+    """What the search finds: the least exposed path, or those of a curve."""
+    net, task = scene.terrain.net, _task(scene, others, limits, floor, below, curve)
+    labels, at = label_paths(net, task, kept_by(len(task.rest)), MOST_LABELS)
+    if at < 0 and len(labels) == MOST_LABELS:
+        labels, at = label_paths(net, task, 1, len(net.arcs) + 2)
+    found = []
+    while at >= 0:
+        found.append(_walk(scene, labels, at))
+        at = int(labels[at]["next"])
+    return found
+
+
+def _task(
+    scene: Scene,
+    others: Sequence[Path],
+    limits: Limits,
+    floor: Path | None,
+    below: float,
+    curve: bool,
+) -> Task:
     terrain, regions = scene.terrain, scene.regions
+    start, end = others[0].nodes[0], others[0].nodes[-1]
     asked = scene.left_to_avoid(others)
     words = np.flatnonzero(asked)
-    start, end = others[0].nodes[0], others[0].nodes[-1]
-    rest = delays_to(terrain, end)
-    own = Shared.by(others).rows(terrain)
-    small = SMALL * float(regions.weight.min())
     kind = np.repeat(np.arange(len(regions.kinds)), [one.words for one in regions.kinds])[words]
-    task = Task(
+    own, small = Shared.by(others).rows(terrain), SMALL * float(regions.weight.min())
+    rest = delays_to(terrain, end)
+    return Task(
         rows=compact(regions.link, _useful(terrain, start, end, limits), asked, words, own),
         weight=np.append(regions.weight[words], np.full(own.shape[1], small)),
         kind=np.append(kind, np.full(own.shape[1], len(regions.kinds))),
@@ -133,14 +152,6 @@ def _paths(
         tie=SMALL * small / max(float(rest[start]), 1e-9),
         curve=curve,
     )
-    labels, at = label_paths(terrain.net, task, kept_by(len(rest)), MOST_LABELS)
-    if at < 0 and len(labels) == MOST_LABELS:
-        labels, at = label_paths(terrain.net, task, 1, len(terrain.net.arcs) + 2)
-    found = []
-    while at >= 0:
-        found.append(_walk(scene, labels, at))
-        at = int(labels[at]["next"])
-    return found
 
 
 def _useful(terrain: Terrain, start: int, end: int, limits: Limits) -> Bools:

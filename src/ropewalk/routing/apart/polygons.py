@@ -6,6 +6,7 @@ Links are great circles, followed in short steps.
 
 import json
 from collections.abc import Iterator
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import shapely
 
 from ropewalk.errors import InputError
 from ropewalk.federation.arrays import Floats
+from ropewalk.federation.places import EARTH_RADIUS_KM
 from ropewalk.findings import Finding, Where
 from ropewalk.routing.apart.geometry import points
 from ropewalk.routing.apart.regions import Regions, listed
@@ -92,21 +94,17 @@ def _ways(terrain: Terrain) -> Any:
     for a, b in terrain.graph.ends.tolist():
         line = _great_circle(places[a], places[b]) if terrain.globe else places[[a, b], :2]
         steps = np.stack((line[:-1], line[1:]), axis=1)
-        whole = np.isfinite(steps).all(axis=(1, 2)) & (
-            np.abs(np.diff(steps[..., 0])[:, 0]) < 180 if terrain.globe else True
-        )
+        whole = np.isfinite(steps).all(axis=(1, 2))
+        if terrain.globe:
+            whole &= np.abs(steps[:, 0, 0] - steps[:, 1, 0]) < 180
         lines.append(shapely.multilinestrings(shapely.linestrings(steps[whole])))
     return np.array(lines)
 
 
 def _great_circle(a: Floats, b: Floats) -> Floats:
     """Longitudes and latitudes from one unit vector to another, in steps of about STEP_KM."""
-    angle = float(np.arccos(np.clip(a @ b, -1, 1)))
-    if not angle > 1e-9:
-        angle, count = 1.0, 1
-    else:
-        count = max(1, round(angle * 6371 / STEP_KM))
-    along = np.linspace(0, 1, count + 1)[:, None]
+    angle = max(1e-9, float(np.arccos(np.clip(a @ b, -1, 1))))
+    along = np.linspace(0, 1, ceil(angle * EARTH_RADIUS_KM / STEP_KM) + 1)[:, None]
     line = np.sin((1 - along) * angle) * a + np.sin(along * angle) * b
     line /= np.linalg.norm(line, axis=1, keepdims=True)
     return np.column_stack(
