@@ -38,4 +38,6 @@ pip install --constraint constraints.txt hatchling editables
 pip install --constraint constraints.txt --no-build-isolation --editable '.[dev]'
 echo "setup: compiling kernels (once)" >&2
 .venv/bin/ropewalk generate six-broker | .venv/bin/ropewalk smv - >/dev/null
+.venv/bin/ropewalk generate six-node | .venv/bin/ropewalk route - >/dev/null
+.venv/bin/ropewalk generate gap-validation | .venv/bin/ropewalk paths - --radius-km 2 >/dev/null
 touch .venv/.ready

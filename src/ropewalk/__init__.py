@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ropewalk.federation.generators import generate
     from ropewalk.findings import Finding
     from ropewalk.routing import read_table, shortest_paths
+    from ropewalk.routing.ahead import tables_of
     from ropewalk.verify import Verdict, Verification
     from ropewalk.verify.difference import difference
     from ropewalk.verify.locate import Observation, locate
@@ -40,6 +41,7 @@ __all__ = [
     "repair",
     "save",
     "shortest_paths",
+    "tables_of",
 ]
 
 _HOMES = {
@@ -61,6 +63,7 @@ _HOMES = {
     "repair": "ropewalk.verify.repair",
     "save": "ropewalk.federation",
     "shortest_paths": "ropewalk.routing",
+    "tables_of": "ropewalk.routing.ahead",
 }
 
 

@@ -4,11 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import typer
-from typer.testing import CliRunner
 
-from ropewalk.cli.compare import compare as compare_verb
-from ropewalk.cli.compare import maps as maps_verb
 from ropewalk.errors import UsageError
 from ropewalk.federation import Federation, save
 from ropewalk.federation.facts import Broker, Domain, Link
@@ -22,24 +18,13 @@ from ropewalk.routing.rivals.outage import Timers, outages
 from ropewalk.routing.rivals.scheme import Repair
 from ropewalk.routing.rivals.timeline import FAST, SIX_NODES, timeline
 from ropewalk.routing.trees import FAR
-from tests.conftest import Ran, Run
+from tests.conftest import Run
 
 
 @pytest.fixture
-def route(monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Run a verb of `ropewalk route`; an exception that escapes it fails the test."""
-    monkeypatch.setenv("COLUMNS", "80")
-    app = typer.Typer()
-    app.command("compare")(compare_verb)
-    app.command("compare-maps")(maps_verb)
-
-    def run(*arguments: object) -> Ran:
-        done = CliRunner().invoke(app, [str(one) for one in arguments])
-        if done.exception is not None and not isinstance(done.exception, SystemExit):
-            raise done.exception
-        return Ran(done.exit_code, done.stdout, done.stderr)
-
-    return run
+def route(ropewalk: Run) -> Run:
+    """Run a verb of `ropewalk route`."""
+    return lambda *arguments: ropewalk("route", *arguments)
 
 
 def linked(text: str, *, edges: tuple[str, ...] = (), **costs: int) -> Federation:

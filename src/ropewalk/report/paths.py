@@ -16,8 +16,9 @@ def paths_text(summary: Mapping[str, Any]) -> str:
 
 
 def _lines(summary: Mapping[str, Any]) -> Iterator[str]:
-    nodes, links = plural(summary["nodes"], "node"), plural(summary["links"], "link")
-    yield f"{summary['network']} of {nodes} and {links}; method {summary['method']}"
+    thing = "underlay node" if summary["network"] == "underlay" else "broker"
+    nodes, links = plural(summary["nodes"], thing), plural(summary["links"], "link")
+    yield f"{nodes}, {links}; method {summary['method']}"
     yield _feared(summary)
     for row in summary["paths"]:
         yield from _pair(row, summary["regions"])
