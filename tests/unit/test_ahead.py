@@ -1,10 +1,12 @@
 """Stored tables: whole or refused, edited by hand, checked by verification."""
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,9 +18,10 @@ from ropewalk.errors import InputError, UsageError
 from ropewalk.federation import Federation, save
 from ropewalk.routing.ahead import Lookup, Tables, colours_of, tables_of
 from ropewalk.routing.ahead.broker_table import ARRAYS
+from ropewalk.routing.ahead.description import described, read_network
 from ropewalk.routing.ahead.editing import edited
 from ropewalk.routing.ahead.network import ahead_of
-from ropewalk.routing.ahead.store import read_broker, read_network, read_tables, write_tables
+from ropewalk.routing.ahead.store import read_broker, read_tables, write_broker, write_tables
 from ropewalk.routing.ahead.stored import stored_table
 from ropewalk.verify import verify
 from tests.laws.oracle import random_federation
@@ -37,7 +40,7 @@ def stored(tmp_path: Path, federation: Federation) -> Path:
 
 def test_what_is_stored_is_read_back(stored: Path, federation: Federation) -> None:
     made, read = tables_of(federation, "links=1, brokers=1, b1 + b2 + b3"), read_tables(stored)
-    assert read.network.print == made.network.print
+    assert read.network.fingerprint == made.network.fingerprint
     assert read.network.ahead == made.network.ahead
     for one, other in zip(made.brokers, read.brokers, strict=True):
         assert all(np.array_equal(getattr(one, name), getattr(other, name)) for name in ARRAYS)
@@ -108,9 +111,88 @@ def test_a_folder_with_other_things_is_left_alone(tmp_path: Path, federation: Fe
     (tmp_path / "mine.txt").write_text("keep")
     with pytest.raises(UsageError, match="something else"):
         write_tables(tables_of(federation), tmp_path)
+    with pytest.raises(UsageError, match="something else"):
+        write_tables(tables_of(federation), tmp_path / "mine.txt")
     with pytest.raises(UsageError, match="there is no folder"):
         write_tables(tables_of(federation), tmp_path / "no" / "where")
     assert [one.name for one in tmp_path.iterdir()] == ["mine.txt"]
+
+
+def test_a_folder_with_its_own_network_file_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "network.json").write_text('{"name": "mine"}')
+    with pytest.raises(UsageError, match="something else"):
+        write_tables(tables_of(generate("three-broker")), tmp_path)
+    assert "mine" in (tmp_path / "network.json").read_text()
+
+
+def test_a_link_to_a_folder_stays_a_link(stored: Path, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(stored)
+    write_tables(tables_of(generate("three-broker")), tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    assert len(read_tables(stored).brokers) == 3
+
+
+NONSENSE: dict[str, Callable[[Any], Any]] = {
+    "entry": lambda old: np.full(len(old), 2**32 - 1, np.uint32),
+    "set_entry": lambda old: np.full_like(old, 255),
+    "base": lambda old: old[:1],
+    "neighbours": lambda old: old[::-1],
+    "first": lambda old: old[::-1],
+    "set_first": lambda old: old[:-1],
+    "set_key": lambda old: old[::-1],
+}
+
+
+@pytest.mark.parametrize("name", NONSENSE)
+def test_numbers_that_make_no_table_are_refused(tmp_path: Path, name: str) -> None:
+    """Also with the right checksum: the kernels trust what is in a table."""
+    tables = tables_of(generate("six-node"), "any=2")
+    write_tables(tables, tmp_path / "t")
+    one = tables.broker("b2")
+    bad = replace(one, **{name: NONSENSE[name](getattr(one, name))})
+    write_broker(tmp_path / "t", tables.network, bad)
+    with pytest.raises(InputError) as caught:
+        read_broker(tmp_path / "t", "b2")
+    assert caught.value.findings[0].code == "T005"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"brokers": ["b1", "b1", "b3"]},
+        {"brokers": ["b1", "../b2", "b3"]},
+        {"transit": [1]},
+        {"links": [[0, 1, 0]]},
+        {"links": [[0, 0, 1]]},
+        {"links": [[0, 2**40, 1]]},
+        {"links": [[0, 1, 2**40]]},
+        {"ahead": {"links": "x", "brokers": 0, "any": 0}},
+        {"ahead": {}},
+        {"chosen": [[[99, 100], "x"]]},
+        {"chosen": [[[-1, 2], "x"]]},
+    ],
+)
+def test_a_network_that_makes_no_sense_is_refused(
+    tmp_path: Path, change: dict[str, object]
+) -> None:
+    tables = tables_of(generate("three-broker"))
+    write_tables(tables, tmp_path / "t")
+    (tmp_path / "t" / "network.json").write_text(json.dumps(described(tables.network) | change))
+    with pytest.raises(InputError) as caught:
+        read_network(tmp_path / "t")
+    assert caught.value.findings[0].code == "T005"
+
+
+def test_a_named_failure_has_its_table() -> None:
+    tables = tables_of(generate("three-broker"), "b1--b2")
+    now = Lookup(tables.network, tables.broker("b1"))
+    now.switch((0,))
+    assert now.hop(1) == 2
+    assert tables.hop("b1", "b2", "b1--b2") == "b3"
+    for wrong in ((-1,), (99,)):
+        with pytest.raises(UsageError):
+            now.switch(wrong)
+    assert now.hop(1) == 2
 
 
 def test_tables_are_written_anew_in_their_own_folder(stored: Path) -> None:
@@ -154,7 +236,7 @@ def rows(tables: Tables) -> dict[tuple[int, tuple[int, ...]], list[int]]:
     }
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(24))
 def test_an_edit_changes_one_entry_in_one_colour(seed: int) -> None:
     rng = Random(seed)
     federation = random_federation(rng, routes=0)
@@ -167,15 +249,18 @@ def test_an_edit_changes_one_entry_in_one_colour(seed: int) -> None:
     hop = int(rng.choice(one.neighbours.tolist()))
     failed = colours.essential(tuple(sorted(rng.sample(range(colours.things), rng.randint(0, 2)))))
     names = list(federation.brokers)
-    change = edited(
-        tables.network, one, to=names[to], hop=names[hop], failure=colours.words(failed)
-    )
+    idle = {one.at, to, hop} & {thing - colours.links for thing in failed}
+    idle |= {e for e in failed if e < colours.links and {one.at, hop} == set(colours.ends[e])}
+    asked = {"to": names[to], "hop": names[hop], "failure": colours.words(failed)}
+    if idle:
+        with pytest.raises(UsageError, match="down"):
+            edited(tables.network, one, **asked)
+        return
+    change = edited(tables.network, one, **asked)
     brokers = [*tables.brokers]
     brokers[one.at] = change
     after = rows(replace(tables, brokers=brokers))
-    gone = {colours.links + one.at, colours.links + to} & set(failed)
-    if not gone:
-        before[one.at, failed][to] = hop
+    before[one.at, failed][to] = hop
     assert after == before
     back = edited(
         tables.network,

@@ -100,9 +100,14 @@ def show(
     """Show stored tables: all in short, one broker's row in a colour, or as the thesis does."""
     with contract("route show", as_json=as_json):
         from ropewalk.report import routing
-        from ropewalk.routing.ahead.store import read_broker, read_network, read_tables
+        from ropewalk.routing.ahead.description import read_network
+        from ropewalk.routing.ahead.store import read_broker, read_tables
         from ropewalk.routing.ahead.tables import Tables
 
+        if colour is not None and (view != "row" or not colour.strip()):
+            raise UsageError("--colour goes with --view row: a number, or a failure such as a--b")
+        if broker is not None and view == "colours":
+            raise UsageError("--view colours is the same for every broker: leave out --broker")
         network = read_network(folder)
         if view == "colours":
             summary, text = routing.colours_view(network)
@@ -134,8 +139,9 @@ def set_entry(
     Without --colour in every colour in which that neighbour can be reached.
     """
     with contract("route set", as_json=as_json):
+        from ropewalk.routing.ahead.description import read_network
         from ropewalk.routing.ahead.editing import edited
-        from ropewalk.routing.ahead.store import read_broker, read_network, write_broker
+        from ropewalk.routing.ahead.store import read_broker, write_broker
 
         network = read_network(folder)
         table = edited(

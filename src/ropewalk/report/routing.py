@@ -5,12 +5,13 @@ from typing import Any
 
 import numpy as np
 
+from ropewalk.report.verification import plural
 from ropewalk.routing.ahead import Network, Tables
 from ropewalk.routing.ahead.colours import Things
 from ropewalk.routing.ahead.views import condensed_entries, failure_table, super_table
 
-SHOWN = 200
-"""A text shows at most so many rows; the JSON document has them all."""
+WIDTH, SHOWN = 80, 200
+"""A text shows at most so many columns and rows; the JSON document has it all."""
 
 
 def tables_summary(tables: Tables) -> dict[str, Any]:
@@ -49,8 +50,9 @@ def tables_text(summary: dict[str, Any]) -> str:
     """The sizes in words."""
     s = summary
     lines = [
-        f"{s['brokers']:,} brokers, {s['links']:,} links; failures: {', '.join(s['failures'])}",
-        f"{s['colours']:,} colours: {s['entries']:,} entries changed, of"
+        f"{plural(s['brokers'], 'broker')}, {plural(s['links'], 'link')};"
+        f" failures: {', '.join(s['failures'])}",
+        f"{plural(s['colours'], 'colour')}: {s['entries']:,} entries changed, of"
         f" {s['entries_uncondensed']:,} in as many tables",
         f"bytes per broker: {s['bytes_per_broker_mean']:,.0f} on average, at most"
         f" {s['bytes_per_broker_max']:,}",
@@ -59,7 +61,7 @@ def tables_text(summary: dict[str, Any]) -> str:
         lines.append(_laid_over(s["hand_made_routes"]))
     if "seconds" in s:
         lines.append(f"Wrote {s['folder']}." if s["folder"] else "Nothing is written: add -o DIR.")
-    return "\n".join(lines)
+    return "\n".join(map(_cut, lines))
 
 
 def _laid_over(routes: int) -> str:
@@ -91,7 +93,7 @@ def row_view(tables: Tables, failure: str) -> tuple[dict[str, Any], str]:
     rows = [
         (to, hop or "-", f"was {changed[to]}" if to in changed else "") for to, hop in hops.items()
     ]
-    return summary, "\n".join([title, *_aligned(("to", "next", ""), rows)])
+    return summary, "\n".join([_cut(title), *_aligned(("to", "next", ""), rows)])
 
 
 def super_view(tables: Tables, *, array: bool) -> tuple[dict[str, Any], str]:
@@ -120,12 +122,12 @@ def super_view(tables: Tables, *, array: bool) -> tuple[dict[str, Any], str]:
         summary["colours"] = list(found.colours)
         summary["array"] = {names[to]: row for to, row in enumerate(found.array.tolist())}
         cells = [(name, *map(str, row)) for name, row in summary["array"].items()]
-        return summary, "\n".join([title, *_aligned(("to", *map(str, found.colours)), cells)])
+        return summary, "\n".join([_cut(title), *_aligned(("to", *map(str, found.colours)), cells)])
     rows = [
         (str(one.address), names[one.to], names[one.next], _runs(one.colours))
         for one in found.entries
     ]
-    return summary, "\n".join([title, *_aligned(("address", "to", "next", "colours"), rows)])
+    return summary, "\n".join([_cut(title), *_aligned(("address", "to", "next", "colours"), rows)])
 
 
 def colours_view(network: Network) -> tuple[dict[str, Any], str]:
@@ -162,6 +164,10 @@ def _runs(numbers: Iterable[int]) -> str:
     return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
 
 
+def _cut(line: str) -> str:
+    return line if len(line) <= WIDTH else line[: WIDTH - 3] + "..."
+
+
 def _aligned(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> list[str]:
     """Columns under their heads; a line that is too long for a terminal is cut."""
     shown = [head, *rows[:SHOWN]]
@@ -170,7 +176,7 @@ def _aligned(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> list[str
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in shown
     ]
-    cut = [line if len(line) <= 80 else line[:77] + "..." for line in lines]
+    cut = [_cut(line) for line in lines]
     return [
         *cut,
         *([f"... and {len(rows) - SHOWN} more (--json has them all)"] if len(rows) > SHOWN else []),

@@ -99,7 +99,7 @@ class BrokerTable:
         """What is laid over the base row one after the other when these things are down."""
         for thing in reversed(things):
             yield self.patch(thing)
-        if len(things) > 1:
+        if len(things) > 1 or things in self.chosen:
             yield self.set_patch(things)
 
     def dead(self, things: Things) -> list[int]:
@@ -120,6 +120,36 @@ class BrokerTable:
 
 ARRAYS = ("neighbours", "base", "first", "entry", "set_key", "set_first", "set_entry")
 """The arrays of a broker's table, in the order of its file."""
+
+
+def is_sound(table: BrokerTable, neighbours: Ints, chosen: int) -> bool:
+    """Whether the numbers of a table stay within each other, so that nothing is read beyond."""
+    if not np.array_equal(table.neighbours, neighbours):
+        return False
+    slots, keys, things = len(neighbours), table.set_key, table.things
+    return (
+        0 <= table.at < table.brokers == things - table.links
+        and bool((table.base <= slots).all())
+        and _counts_up(table.first, len(table.entry))
+        and _counts_up(table.set_first, len(table.set_entry))
+        and len(table.set_first) == len(keys) + 1
+        and bool((keys[1:] > keys[:-1]).all())
+        and (not len(keys) or int(keys[-1]) < things * things + chosen)
+        and all(_stays(table, entry) for entry in (table.entry, table.set_entry))
+    )
+
+
+def _counts_up(first: Unsigned, length: int) -> bool:
+    ends = len(first) > 0 and int(first[0]) == 0 and int(first[-1]) == length
+    return ends and bool((first[1:] >= first[:-1]).all())
+
+
+def _stays(table: BrokerTable, entry: Unsigned) -> bool:
+    wide = entry.astype(np.uint64)
+    slot = wide & np.uint64((1 << table.bits) - 1)
+    return bool(((wide >> np.uint64(table.bits)) < table.brokers).all()) and bool(
+        (slot <= len(table.neighbours)).all()
+    )
 
 
 def slot_bits(neighbours: int) -> int:

@@ -21,6 +21,9 @@ from ropewalk.routing.scenarios import Down, link_names
 NONE = 1
 """The colour of nothing failed."""
 
+MOST_DIGITS = 4000
+"""A number of more digits is no colour that anybody means."""
+
 Things = tuple[int, ...]
 """What is down, ascending: link e is thing e, broker b is thing `links + b`."""
 
@@ -64,7 +67,9 @@ class Colours:
             rank -= comb(self.things, size)
             size += 1
         if rank < 0 or size > self.things:
-            raise UsageError(f"there is no colour {number}: the first is {NONE}, nothing failed")
+            raise UsageError(
+                f"there is no such colour: they are counted from {NONE}, nothing failed"
+            )
         things: list[int] = []
         above = self.things
         for k in range(size, 0, -1):
@@ -77,7 +82,7 @@ class Colours:
         """The set that a text names: a colour's number, or a failure such as `a--b + c`."""
         text = text.strip()
         if text.isdecimal() and text not in self.broker_names:
-            return self.things_of_number(int(text))
+            return self.things_of_number(int(text) if len(text) < MOST_DIGITS else -1)
         try:
             failure = Failure.parse(text)
             links = [self.link_names.index(name) for name in failure.links]
@@ -101,6 +106,11 @@ class Colours:
                 links=frozenset(self.link_names[e] for e in down.links),
             )
         )
+
+    def check(self, things: Things) -> None:
+        """UsageError unless every thing is one that can fail."""
+        if things and not 0 <= things[0] <= things[-1] < self.things:
+            raise UsageError(f"there is no thing {things[0] if things[0] < 0 else things[-1]} here")
 
     def down(self, things: Things) -> Down:
         """The same set as links and brokers."""

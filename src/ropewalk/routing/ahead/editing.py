@@ -32,19 +32,38 @@ def edited(
         raise UsageError(
             f"{hop!r} is no neighbour of {names[table.at]!r}: it has {', '.join(near)}"
         )
+    if failure is not None:
+        _refuse_idle(network, table, names.index(to), near.index(hop), failure)
     column, slot = _Column(network, table, names.index(to)), near.index(hop)
     if failure is None:
         neighbour = int(table.neighbours[slot])
-        away = {column.link_to(neighbour), colours.links + neighbour}
+        away = {_link_to(network, table, neighbour), colours.links + neighbour}
         column.take_out(set(range(colours.things)))
         column.change(slot, [one for one in column.slots if not away & set(one)])
     else:
         things = colours.essential(colours.things_of(failure))
-        if not network.ahead.covers(things, colours.links):
-            raise UsageError(f"{failure!r} was not computed ahead: ask for it by --failures")
         column.take_out(set(things) or set(range(colours.things)))
         column.change(slot, [things])
     return column.put_back()
+
+
+def _refuse_idle(network: Network, table: BrokerTable, to: int, slot: int, failure: str) -> None:
+    """UsageError for a colour that is not stored, or in which the entry could not hold."""
+    colours, names = network.colours, network.graph.names
+    things = colours.essential(colours.things_of(failure))
+    if not network.ahead.covers(things, colours.links):
+        raise UsageError(f"{failure!r} was not computed ahead: ask for it by --failures")
+    neighbour = int(table.neighbours[slot])
+    for one in {table.at, to, neighbour} & set(table.dead(things)):
+        raise UsageError(f"in {failure!r} the broker {names[one]!r} itself is down")
+    if _link_to(network, table, neighbour) in things:
+        raise UsageError(f"in {failure!r} the link to {names[neighbour]!r} is down")
+
+
+def _link_to(network: Network, table: BrokerTable, neighbour: int) -> int:
+    graph = network.graph
+    place = int(np.searchsorted(graph.neighbours(table.at), neighbour))
+    return int(graph.link[graph.first[table.at] + place])
 
 
 class _Column:
@@ -52,6 +71,8 @@ class _Column:
 
     def __init__(self, network: Network, table: BrokerTable, to: int) -> None:
         self.network, self.table, self.to = network, table, to
+        self._of_thing = self._entries(range(table.things), table.first, table.entry)
+        self._of_set = self._entries(table.set_key.tolist(), table.set_first, table.set_entry)
         gone = {table.links + to, table.links + table.at}
         self.singles: list[Things] = [(one,) for one in range(table.things) if one not in gone]
         pairs = [divmod(int(key), table.things) for key in table.set_key.tolist()]
@@ -61,17 +82,18 @@ class _Column:
 
     def slot(self, things: Things) -> int:
         """Which neighbour is next with these things down, by the tables as they are."""
-        found = int(self.table.base[self.to])
-        for patch in self.table.patches(things):
-            for one in patch[(patch >> self.table.bits) == self.to].tolist():
-                found = one & ((1 << self.table.bits) - 1)
-        return found
+        key = self.table.key(things)
+        if key in self._of_set:
+            return self._of_set[key]
+        found = (self._of_thing[one] for one in things if one in self._of_thing)
+        return next(found, int(self.table.base[self.to]))
 
-    def link_to(self, neighbour: int) -> int:
-        """The link to a neighbour."""
-        graph = self.network.graph
-        place = int(np.searchsorted(graph.neighbours(self.table.at), neighbour))
-        return int(graph.link[graph.first[self.table.at] + place])
+    def _entries(self, keys: Sequence[int], first: Unsigned, entry: Unsigned) -> dict[int, int]:
+        """The slot that each patch has for this destination, if it has one."""
+        mine = np.flatnonzero((entry >> self.table.bits) == self.to)
+        owner = np.searchsorted(first, mine, side="right") - 1
+        slots = entry[mine] & ((1 << self.table.bits) - 1)
+        return {int(keys[i]): int(slot) for i, slot in zip(owner, slots, strict=True)}
 
     def take_out(self, things: set[int]) -> None:
         """Also every pair ahead with one of these things: what it says hangs on theirs."""

@@ -7,8 +7,11 @@ import numpy as np
 from ropewalk.federation.arrays import Graph, Ints
 from ropewalk.routing.ahead.pairs import pairs
 from ropewalk.routing.ahead.patches import (
+    AT,
     PAIR_KINDS,
     SET_CHANGE,
+    SLOT,
+    THING,
     Asked,
     Made,
     Words,
@@ -19,11 +22,29 @@ from ropewalk.routing.ahead.patches import (
 from ropewalk.routing.ahead.sweep import sweep_room, sweep_singles, take_tree
 from ropewalk.routing.delta import plant
 from ropewalk.routing.kernels import kernel
-from ropewalk.routing.trees import Longs, Net, Records
+from ropewalk.routing.trees import STATE, Longs, Net, Records, grow
 from ropewalk.routing.workers import cores, spread
+
+OF, TO = 40, 20
+THINGS = (1 << (AT - THING)) - 1
+"""By broker, a change is one word again: thing (24 bits), destination (20), slot (20)."""
 
 ROOM = 1 << 22
 """Changes that are first made room for; untouched memory costs nothing."""
+
+
+@kernel
+def mean_hops(net: Any, to: int) -> float:
+    """How many hops it takes to a broker, on average over those that reach it."""
+    state = np.zeros(len(net.nodes) - 1, STATE)
+    heap = np.empty(len(net.arcs) + 2, np.int64)
+    reached = grow(net, to, state, heap)
+    total = 0
+    for i in range(1, reached):
+        u = state[i].order
+        state[u].size = state[state[u].hop].size + 1
+        total += state[u].size
+    return total / max(reached - 1, 1)
 
 
 @kernel
@@ -56,10 +77,11 @@ def all_changes(graph: Graph, net: Net, asked: Asked) -> list[tuple[int, int, Ma
     def some(start: int, stop: int) -> list[tuple[int, int, Made]]:
         room, sweep = scratch(graph.brokers, graph.links), sweep_room(graph)
         parts, want = [], ROOM
+        with_sets = len(asked.first) > 1 or bool(asked.kinds[PAIR_KINDS:].any())
         while start < stop:
             made = Made(
                 np.empty(want, np.uint64),
-                np.empty(want, SET_CHANGE),
+                np.empty(want if with_sets else 0, SET_CHANGE),
                 np.zeros(graph.brokers, np.int64),
                 np.zeros(2, np.int64),
             )
@@ -78,18 +100,18 @@ def all_changes(graph: Graph, net: Net, asked: Asked) -> list[tuple[int, int, Ma
 @kernel
 def _count(singles: Any, length: int, counts: Any) -> None:
     for i in range(length):
-        counts[np.int64(singles[i]) >> 44] += 1
+        counts[np.int64(singles[i]) >> AT] += 1
 
 
 @kernel
 def _scatter(singles: Any, ends: Any, start: int, stop: int, place: Any, words: Any) -> None:
-    """Changes to their brokers, as thing (24 bits), destination (20), slot (20)."""
+    """Changes to their brokers, as thing, destination and slot."""
     i = 0
     for to in range(start, stop):
         while i < ends[to]:
             word = np.int64(singles[i])
-            at = word >> 44
-            words[place[at]] = (((word >> 20) & 0xFFFFFF) << 40) | (to << 20) | (word & 0xFFFFF)
+            at = word >> AT
+            words[place[at]] = (((word >> THING) & THINGS) << OF) | (to << TO) | (word & SLOT)
             place[at] += 1
             i += 1
 
@@ -98,14 +120,14 @@ def _scatter(singles: Any, ends: Any, start: int, stop: int, place: Any, words: 
 def order(words: Any, things: int, bits: int, first: Any, packed: Any) -> None:
     """One broker's changes by thing, then by destination: they come in the order of these."""
     for word in words:
-        first[(np.int64(word) >> 40) + 1] += 1
+        first[(np.int64(word) >> OF) + 1] += 1
     for thing in range(things):
         first[thing + 1] += first[thing]
     for word in words:
         number: Any = np.int64(word)
-        to, slot = (number >> 20) & 0xFFFFF, number & 0xFFFFF
-        packed[first[number >> 40]] = (to << bits) | slot
-        first[number >> 40] += 1
+        to, slot = (number >> TO) & SLOT, number & SLOT
+        packed[first[number >> OF]] = (to << bits) | slot
+        first[number >> OF] += 1
     for thing in range(things, 0, -1):
         first[thing] = first[thing - 1]
     first[0] = 0

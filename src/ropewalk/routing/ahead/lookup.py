@@ -48,8 +48,12 @@ class Lookup:
         return int(self.row[to])
 
     def switch(self, things: Iterable[int]) -> int:
-        """Go over to the tables with these things down; returns the colour's number."""
+        """Go over to the tables with these things down; returns the colour's number.
+
+        Raises UsageError, and changes nothing, for a thing that there is not.
+        """
         wanted = tuple(sorted(set(things)))
+        self._network.colours.check(wanted)
         essential = self._network.colours.essential(wanted)
         self._take_off()
         self.things = wanted

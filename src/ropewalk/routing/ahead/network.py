@@ -9,6 +9,7 @@ from hashlib import blake2b
 from ropewalk.errors import UsageError
 from ropewalk.federation.arrays import Graph
 from ropewalk.federation.facts import Federation
+from ropewalk.federation.names import NOTHING
 from ropewalk.routing.ahead.colours import Colours, Things, colours_of
 from ropewalk.routing.scenarios import KINDS, groups_of, link_names, listed, resolve
 from ropewalk.routing.trees import Net, net_of
@@ -34,6 +35,11 @@ class Ahead:
     chosen: dict[Things, str]
     """Sets beyond these, with the name that each was given."""
 
+    @cached_property
+    def order(self) -> dict[Things, int]:
+        """The chosen sets' numbers among themselves."""
+        return {things: i for i, things in enumerate(self.chosen)}
+
     def covers(self, things: Things, links: int) -> bool:
         """Whether the table of a set was computed ahead; there are so many links."""
         some_links = sum(thing < links for thing in things)
@@ -48,7 +54,8 @@ class Ahead:
     def texts(self) -> list[str]:
         """The same as texts."""
         counts = [(kind, getattr(self, kind)) for kind in KINDS]
-        return [f"{kind}={k}" for kind, k in counts if k] + list(self.chosen.values())
+        some = [f"{kind}={k}" for kind, k in counts if k] + list(self.chosen.values())
+        return some or [NOTHING]
 
     def kinds(self) -> list[bool]:
         """Single links and brokers; pairs of links, of brokers, of one of each."""
@@ -61,7 +68,7 @@ def ahead_of(federation: Federation, failures: str | Iterable[str] = DEFAULT) ->
     most, chosen, colours = dict.fromkeys(KINDS, 0), dict[Things, str](), colours_of(federation)
     for text in listed(failures):
         kind, equals, count = text.partition("=")
-        if equals and kind in KINDS and count.isdecimal():
+        if equals and kind in KINDS and count.isdecimal() and len(count) < 10:
             if int(count) > MOST_AT_ONCE:
                 told = "tables of more are computed when they are needed: name those you want now"
                 raise UsageError(f"{text}: at most {MOST_AT_ONCE} at once; {told}")
@@ -95,9 +102,9 @@ class Network:
         return net_of(self.graph)
 
     @cached_property
-    def print(self) -> bytes:
+    def fingerprint(self) -> bytes:
         """Sixteen bytes that stand for all that tables follow from."""
-        return print_of(self.graph, self.colours.link_names, self.ahead)
+        return fingerprint_of(self.graph, self.colours.link_names, self.ahead)
 
 
 def network_of(federation: Federation, ahead: Ahead) -> Network:
@@ -105,7 +112,7 @@ def network_of(federation: Federation, ahead: Ahead) -> Network:
     return Network(federation.graph, colours_of(federation), ahead)
 
 
-def print_of(graph: Graph, names: Iterable[str], ahead: Ahead) -> bytes:
+def fingerprint_of(graph: Graph, names: Iterable[str], ahead: Ahead) -> bytes:
     """Sixteen bytes that change with brokers, links, costs, transit, and the failures ahead."""
     facts = [
         graph.names,
@@ -119,4 +126,7 @@ def print_of(graph: Graph, names: Iterable[str], ahead: Ahead) -> bytes:
 
 def same_graph(federation: Federation, network: Network) -> bool:
     """Whether tables were computed for the graph that a federation has now."""
-    return print_of(federation.graph, link_names(federation), network.ahead) == network.print
+    return (
+        fingerprint_of(federation.graph, link_names(federation), network.ahead)
+        == network.fingerprint
+    )

@@ -9,7 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ropewalk.routing.ahead.patches import (
+    AT,
     PAIR_KINDS,
+    SLOT,
     add,
     draw,
     hop_of,
@@ -239,8 +241,8 @@ def _compare(net: Any, to: int, room: Any, pair: Any, stop: int, made: Any) -> N
     key = min(pair.first, pair.second) * things + max(pair.first, pair.second)
     for i in range(room.first[pair.second], room.first[pair.second + 1]):
         word: Any = np.int64(made.singles[i])
-        at = word >> 44
-        marks[at].hop_over = hop_of(net, at, word & 0xFFFFF)
+        at = word >> AT
+        marks[at].hop_over = hop_of(net, at, word & SLOT)
         marks[at].drawn_over = room.clock[0]
         elsewhere = marks[at].passed != room.clock[0] and not state[at].dead
         if elsewhere and state[at].hop != _known(room, pair, at):

@@ -21,6 +21,10 @@ Words = npt.NDArray[np.uint64]
 PAIR_KINDS = 2
 """In `kinds`: single links, single brokers, then pairs of links, of brokers, of one of each."""
 
+AT, THING = 44, 20
+SLOT = (1 << THING) - 1
+"""A single thing's change is one word: at (20 bits), thing (24), slot (20)."""
+
 SET_CHANGE = np.dtype([("key", "i8"), ("to", "i4"), ("at", "i4"), ("slot", "i4")], align=True)
 """In the failure of the set `key` messages at `at` for `to` go to its neighbour `slot`."""
 
@@ -68,8 +72,7 @@ class Scratch(NamedTuple):
 class Made(NamedTuple):
     """Changes so far; what finds no room is counted only, and is made again with more.
 
-    A single thing's change is one word: at (20 bits), thing (24), slot (20); those towards one
-    destination stand together, and `ends` says where they end.
+    Those of single things towards one destination stand together: `ends` says where they end.
     """
 
     singles: Words
@@ -149,7 +152,7 @@ def _single(
         if state[u].hop != state[u].old_hop and not state[u].dead:
             if length < len(made.singles):
                 slot = slot_of(net, u, state[u].hop)
-                made.singles[length] = (u << 44) | (thing << 20) | slot
+                made.singles[length] = (u << AT) | (thing << THING) | slot
             length += 1
     made.length[0] = length
     restore(room.tree, size, links, brokers)
@@ -180,8 +183,8 @@ def draw(net: Any, room: Any, made: Any, thing: int) -> None:
     """Lay the patch of a thing over what is drawn."""
     for i in range(room.first[thing], room.first[thing + 1]):
         word: Any = np.int64(made.singles[i])
-        at = word >> 44
-        room.marks[at].hop = hop_of(net, at, word & 0xFFFFF)
+        at = word >> AT
+        room.marks[at].hop = hop_of(net, at, word & SLOT)
         room.marks[at].drawn = room.clock[0]
 
 

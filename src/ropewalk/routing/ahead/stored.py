@@ -37,15 +37,22 @@ class StoredPatches:
 
     def keys(self, scenarios: Scenarios) -> Longs:
         """The key of every scenario's set, -1 for single things; UsageError for one not ahead."""
-        colours, ahead = self.tables.colours, self.tables.network.ahead
-        found = np.full(len(scenarios), -1, np.int64)
-        for k in range(len(scenarios)):
-            things = colours.things_down(scenarios.down(k))
-            if not ahead.covers(things, colours.links):
-                told = f"the tables have no colour for {scenarios.name(k)!r}"
+        s, colours, ahead = scenarios, self.tables.colours, self.tables.network.ahead
+        links, brokers = np.diff(s.first_link), np.diff(s.first_broker)
+        found, total = np.full(len(s), -1, np.int64), colours.things
+        known = (links + brokers <= ahead.any) | ((links == 0) & (brokers <= ahead.brokers))
+        known |= (brokers == 0) & (links <= ahead.links)
+        for two in range(3):
+            these = np.flatnonzero((links == two) & (brokers == 2 - two))
+            parts = [s.link[s.first_link[these] + i] for i in range(two)]
+            parts += [colours.links + s.broker[s.first_broker[these] + i] for i in range(2 - two)]
+            found[these] = parts[0].astype(np.int64) * total + parts[1]
+        for k in np.flatnonzero(~known).tolist():
+            things = colours.things_down(s.down(k))
+            if things not in ahead.chosen:
+                told = f"the tables have no colour for {s.name(k)!r}"
                 raise UsageError(f"{told}: let `ropewalk route --failures` write it, too")
-            key = self.tables.brokers[0].key(things)
-            found[k] = -1 if key is None else key
+            found[k] = total * total + ahead.order[things]
         return found
 
     def laid(self, to: int, scenarios: Scenarios, keys: Longs) -> Laid:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ropewalk.federation.arrays import Bools, Graph, Ints
+from ropewalk.routing.ahead.patches import AT, THING
 from ropewalk.routing.kernels import kernel
 
 FAR = np.int32(2**30)
@@ -164,7 +165,7 @@ def sweep_singles(to: int, asked: Any, sweep: Any, first_change: Any, made: Any)
                             if u != hop[v]:
                                 if length < len(words):
                                     at, way = np.int64(v), arc - first[v]
-                                    words[length] = (at << 44) | (thing << 20) | way
+                                    words[length] = (at << AT) | (thing << THING) | way
                                 length += 1
                         continue
                     if there < FAR or not carries or not start <= place[u] < stop:
@@ -183,7 +184,7 @@ def sweep_singles(to: int, asked: Any, sweep: Any, first_change: Any, made: Any)
             if settled < stop - start and i >= start and now[u] == FAR:
                 if length < len(words):
                     at, way = np.int64(u), first[u + 1] - first[u]
-                    words[length] = (at << 44) | (thing << 20) | way
+                    words[length] = (at << AT) | (thing << THING) | way
                 length += 1
             through[u] = sweep.steps[u] if transit[u] else FAR
     for thing in range(last, len(first_change)):

@@ -12,11 +12,24 @@ from ropewalk.federation.arrays import Graph, Ints, offsets
 from ropewalk.federation.facts import Federation
 from ropewalk.routing.ahead.broker_table import BrokerTable, narrow, slot_bits
 from ropewalk.routing.ahead.colours import Colours, Things
-from ropewalk.routing.ahead.gathering import all_changes, by_broker, order, sets_by_broker
+from ropewalk.routing.ahead.gathering import (
+    all_changes,
+    by_broker,
+    mean_hops,
+    order,
+    sets_by_broker,
+)
 from ropewalk.routing.ahead.network import DEFAULT, Ahead, Network, ahead_of, network_of
 from ropewalk.routing.ahead.on_demand import row_after
 from ropewalk.routing.ahead.patches import Asked
 from ropewalk.routing.table import Rows, shortest_rows
+from ropewalk.routing.trees import Net
+
+MOST_BYTES = 8e9
+SINGLE_BYTES, PAIR_BYTES = 20, 80
+"""What a hop of a path takes while tables are made, for single failures and, squared, for pairs:
+measured on random graphs, from above."""
+SAMPLED = 16
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -84,16 +97,36 @@ def tables_of(federation: Federation, failures: str | Iterable[str] = DEFAULT) -
     """
     graph, ahead = federation.graph, ahead_of(federation, failures)
     network = network_of(federation, ahead)
+    _refuse_too_much(graph, network.net, ahead)
     parts = all_changes(graph, network.net, _asked(graph, ahead))
     first, words = by_broker(parts, graph.brokers)
     first_set, sets = sets_by_broker(parts, graph.brokers)
     base = shortest_rows(graph)
+    by_at = (slice(*first[at : at + 2]) for at in range(graph.brokers))
+    sets_by_at = (slice(*first_set[at : at + 2]) for at in range(graph.brokers))
     brokers = [
-        _broker(graph, ahead, at, base, words[first[at] : first[at + 1]], some_sets)
-        for at in range(graph.brokers)
-        for some_sets in (sets[first_set[at] : first_set[at + 1]],)
+        _broker(graph, ahead, at, base, words[mine], sets[my_sets])
+        for at, (mine, my_sets) in enumerate(zip(by_at, sets_by_at, strict=True))
     ]
     return Tables(network, brokers)
+
+
+def _refuse_too_much(graph: Graph, net: Net, ahead: Ahead) -> None:
+    """UsageError if making the tables would take more memory than most machines have."""
+    singles, pairs = np.array([1, 1]) @ ahead.kinds()[:2], np.array([1, 1, 2]) @ ahead.kinds()[2:]
+    hops = _mean_hops(graph, net)
+    entries = graph.brokers**2 * hops
+    needed = entries * (singles * SINGLE_BYTES + pairs * hops * PAIR_BYTES)
+    if needed > MOST_BYTES:
+        told = f"these tables would take about {needed / 1e9:,.0f} GB while they are made"
+        advice = "ask for fewer failures; all others are computed when they happen"
+        raise UsageError(f"{told} (at most {MOST_BYTES / 1e9:.0f}): {advice}")
+
+
+def _mean_hops(graph: Graph, net: Net) -> float:
+    """The mean length of paths, from a few destinations."""
+    some = np.linspace(0, graph.brokers - 1, SAMPLED, dtype=np.int64)
+    return float(np.mean([mean_hops(net, int(to)) for to in some])) if graph.brokers else 0.0
 
 
 def _asked(graph: Graph, ahead: Ahead) -> Asked:
@@ -122,7 +155,7 @@ def _broker(graph: Graph, ahead: Ahead, at: int, base: Rows, words: Any, sets: A
         set_first=narrow(np.append(places, len(sets))),
         set_entry=narrow((sets["to"].astype(np.int64) << bits) | sets["slot"], top),
         links=graph.links,
-        chosen={one: i for i, one in enumerate(ahead.chosen)},
+        chosen=ahead.order,
     )
 
 
