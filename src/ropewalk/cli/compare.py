@@ -26,12 +26,14 @@ def compare(
     dead_ms: Annotated[float, typer.Option(help="Silence after which a link is dead.")] = 40_000,
     flood_ms: Annotated[float, typer.Option(help="News over one link.")] = 10,
     spf_delay_ms: Annotated[float, typer.Option(help="OSPF waits before it calculates.")] = 5_000,
-    rate: Annotated[float, typer.Option(min=0, help="Messages a second of one stream.")] = 1,
+    rate: Annotated[
+        float, typer.Option(min=0, max=1e12, help="Messages a second of one stream.")
+    ] = 1,
     as_json: Json = False,
 ) -> None:
-    """Compare pre-calculated tables with their rivals, for every single failure.
+    """Compare tables ahead with rival schemes.
 
-    LFA, remote LFA, TI-LFA, not-via, resilient layers, multiple configurations, redundant trees:
+    For every single failure: LFA, remote LFA, TI-LFA, not-via, resilient layers, multiple configurations, redundant trees:
     what they recover, how far round, what they keep. Then how long messages are lost, beside OSPF,
     and which loop while only some brokers know.
     """
@@ -50,7 +52,7 @@ def compare(
             found = compared(federation, layers=layers or (4,))
             waits = outages(federation, timers)
             plain, carrying = mixed(federation), mixed(federation, carrying=True)
-        summary = comparison_summary(found, waits, plain, carrying)
+        summary = comparison_summary(found, waits, plain, carrying, rate_msgs_s=rate)
         text = comparison_text(found, waits, plain, carrying, rate_msgs_s=rate)
         finish(Document("route compare", "ok", summary), as_json=as_json, text=text)
 
@@ -65,7 +67,7 @@ def maps(
     ] = "",
     as_json: Json = False,
 ) -> None:
-    """The same comparison on every connected map of the topohub collection."""
+    """Compare on every connected topohub map."""
     with contract("route compare-maps", as_json=as_json):
         import pandas as pd
 

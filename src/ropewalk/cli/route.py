@@ -29,7 +29,8 @@ class Routing(typer.core.TyperGroup):
 
 app = typer.Typer(
     cls=Routing,
-    help="Compute the tables of every failure ahead of it: route FILE [OPTIONS].",
+    help="Compute the tables of every failure ahead of it:"
+    " route FILE [--failures links=1,brokers=1] [-o DIR]; `route tables --help` has it all.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -56,9 +57,9 @@ def tables(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Compute every broker's next hops for every failure asked for, and store them.
+    """Compute and store tables (`route FILE` is short for this).
 
-    `route FILE` is short for `route tables FILE`.
+    Every broker's next hops with nothing failed, and what each failure changes in them.
     """
     with contract("route", as_json=as_json):
         from ropewalk.federation.loading import MAX_YAML_MB
@@ -97,7 +98,7 @@ def show(
     ] = "row",
     as_json: Json = False,
 ) -> None:
-    """Show stored tables: all in short, one broker's row in a colour, or as the thesis does."""
+    """Show stored tables, whole or one broker's in a colour."""
     with contract("route show", as_json=as_json):
         from ropewalk.report import routing
         from ropewalk.routing.ahead.description import read_network
@@ -134,9 +135,10 @@ def set_entry(
     colour: Colour = None,
     as_json: Json = False,
 ) -> None:
-    """Change an entry of stored tables by hand; `verify --routes` then tells what it does.
+    """Change an entry of stored tables by hand.
 
-    Without --colour in every colour in which that neighbour can be reached.
+    `verify --routes` then tells what that does. Without --colour in every colour in which that
+    neighbour can be reached.
     """
     with contract("route set", as_json=as_json):
         from ropewalk.routing.ahead.description import read_network
@@ -148,7 +150,8 @@ def set_entry(
             network, read_broker(folder, broker, network), to=to, hop=next, failure=colour
         )
         write_broker(folder, network, table)
-        where = "in every colour" if colour is None else f"in colour {colour}"
+        every = "in every colour in which it can be reached"
+        where = every if colour is None else f"in colour {colour}"
         text = f"{broker}: messages for {to} go to {next} {where}."
         check = f"`ropewalk verify FILE --routes {folder}` tells what that does."
         summary = {"broker": broker, "to": to, "next": next, "colour": colour}

@@ -19,7 +19,7 @@ HEAD = " " * 14 + "".join(f"{name:>{width}}" for name, width in COLUMNS.items())
 
 
 def comparison_summary(
-    comparison: Comparison, outages: Outages, plain: Mixed, carrying: Mixed
+    comparison: Comparison, outages: Outages, plain: Mixed, carrying: Mixed, *, rate_msgs_s: float
 ) -> dict[str, Any]:
     """What `--json` says of a comparison."""
     graph = comparison.federation.graph
@@ -29,7 +29,8 @@ def comparison_summary(
         "links": graph.links,
         "schemes": [asdict(row) for row in comparison.rows],
         "timers": asdict(outages.timers),
-        "outages": [asdict(row) for row in outages.rows],
+        "rate_msgs_s": rate_msgs_s,
+        "outages": [asdict(row) | {"lost": row.lost(rate_msgs_s)} for row in outages.rows],
         "mixed": {
             **plain.counts,
             "loops_carrying": carrying.counts["loops"],

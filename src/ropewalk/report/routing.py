@@ -52,8 +52,8 @@ def tables_text(summary: dict[str, Any]) -> str:
     lines = [
         f"{plural(s['brokers'], 'broker')}, {plural(s['links'], 'link')};"
         f" failures: {', '.join(s['failures'])}",
-        f"{plural(s['colours'], 'colour')}: {s['entries']:,} entries changed, of"
-        f" {s['entries_uncondensed']:,} in as many tables",
+        f"{plural(s['colours'], 'colour')}: {s['entries']:,} entries change, of"
+        f" {s['entries_uncondensed']:,} in all tables",
         f"bytes per broker: {s['bytes_per_broker_mean']:,.0f} on average, at most"
         f" {s['bytes_per_broker_max']:,}",
     ]

@@ -199,7 +199,11 @@ def _fate_words(check: Check, fault: Fault) -> str:
         return f"takes {hops} hops, and {check.most_hops} are allowed"
     if fault.verdict == Verdict.BLACK_HOLE:
         through_edge = hops and not check.graph.transit[last]
-        why = "an edge, which carries no transit" if through_edge else "which has no entry for it"
+        why = (
+            "an edge, which carries no transit"
+            if through_edge
+            else "which has no entry for it whose link is up"
+        )
         return f"is dropped at {check.graph.names[last]}, {why}"
     return fault.verdict.words
 
