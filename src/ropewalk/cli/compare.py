@@ -33,9 +33,9 @@ def compare(
 ) -> None:
     """Compare tables ahead with rival schemes.
 
-    For every single failure: LFA, remote LFA, TI-LFA, not-via, resilient layers, multiple configurations, redundant trees:
-    what they recover, how far round, what they keep. Then how long messages are lost, beside OSPF,
-    and which loop while only some brokers know.
+    LFA, remote LFA, TI-LFA, not-via, resilient layers, multiple configurations, redundant trees:
+    what they recover of every single failure, how far round, what they keep. Then how long messages
+    are lost, beside OSPF, and which loop while only some brokers know.
     """
     with contract("route compare", as_json=as_json):
         from ropewalk.federation.loading import MAX_YAML_MB
