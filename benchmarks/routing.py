@@ -20,7 +20,7 @@ from ropewalk.routing.ahead.colours import Things
 from ropewalk.routing.ahead.views import condensed_entries
 from ropewalk.routing.table import Rows, shortest_rows
 
-SAMPLE = 12
+SAMPLE = 40
 """Failures that the slow rivals are measured on; they are taken times all failures."""
 
 
