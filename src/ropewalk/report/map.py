@@ -11,6 +11,8 @@ import numpy as np
 
 from ropewalk.errors import UsageError
 from ropewalk.federation.places import EARTH_RADIUS_KM
+from ropewalk.routing.apart.regions import Words
+from ropewalk.routing.apart.scene import Scene
 from ropewalk.routing.apart.study import Study
 from ropewalk.routing.apart.terrain import Path, Terrain
 from ropewalk.routing.apart.ways import ways
@@ -60,24 +62,24 @@ def draw_study(found: Study, file: File, *, name: str) -> None:
 
 def _telling_circle(found: Study) -> Circle | None:
     """A circle that cuts all paths of a pair, if possible needlessly, else one over a primary."""
-    tests = found.tests
-    circles = tests.regions.of_circles()
-    several = " of a pair" if len(found.plans) > 1 else ""
-    for wanted in ("needless", "all", "primary"):
-        for plan in found.plans:
-            ends = plan.primary.nodes[0], plan.primary.nodes[-1]
-            bits = tests.lost(plan.paths[:1] if wanted == "primary" else plan.paths) & circles
-            bits &= tests.avoidable(*ends) if wanted == "needless" else tests.regions.sparing(*ends)
-            for kind, number in tests.regions.among(bits):
-                if kind.centres is None or kind.radius_km is None:
-                    continue
-                all_paths = wanted != "primary" and len(plan.paths) > 1
-                both = "both paths" if len(plan.paths) == 2 else "all paths"
-                what = (both if all_paths else "the primary") + several
-                x, y = kind.centres[number]
-                size = f"a region of {kind.radius_km:g} km"
-                return Circle((float(x), float(y)), kind.radius_km, f"{size} that cuts {what}")
+    tests, several = found.tests, " of a pair" if len(found.plans) > 1 else ""
+    needless = [(plan.paths, tests.left_to_avoid(plan.paths)) for plan in found.plans]
+    all_paths = [(plan.paths, _lost(tests, plan.paths)) for plan in found.plans]
+    primary = [(plan.paths[:1], _lost(tests, plan.paths[:1])) for plan in found.plans]
+    for paths, bits in (*needless, *all_paths, *primary):
+        for kind, number in tests.regions.among(bits & tests.regions.of_circles()):
+            where = kind.where(number)
+            (x, y), radius = where["centre"], where["radius_km"]
+            cut = ("the primary", "both paths", "all three paths")[len(paths) - 1]
+            label = f"a region of {radius:g} km that cuts {cut}{several}"
+            return Circle((x, y), radius, label)
     return None
+
+
+def _lost(tests: Scene, paths: Sequence[Path]) -> Words:
+    """The regions that cut all of these paths and spare the ends."""
+    ends = paths[0].nodes[0], paths[0].nodes[-1]
+    return tests.lost(paths) & tests.regions.sparing(*ends)
 
 
 def _outlines(found: Study) -> list[Outline]:
@@ -196,6 +198,7 @@ def _circle(axes: "Axes", terrain: Terrain, circle: Circle) -> None:
 def _polygon(axes: "Axes", outline: Outline) -> None:
     """A polygon with its name in it; the first of a sort tells the legend what the colour means."""
     import shapely
+    from matplotlib.patheffects import withStroke
 
     colour = "#c2410c" if outline.cuts else "#7c6f9b"
     label = "a polygon that cuts all paths" if outline.cuts else "a polygon"
@@ -215,6 +218,7 @@ def _polygon(axes: "Axes", outline: Outline) -> None:
         color=colour,
         zorder=9,
         parse_math=False,
+        path_effects=[withStroke(linewidth=2.2, foreground="white")],
     )
 
 
@@ -274,4 +278,5 @@ def _frame(axes: "Axes", terrain: Terrain, title: str) -> None:
     axes.tick_params(labelsize=8, color="#9aa3af")
     for side in axes.spines.values():
         side.set_color("#d5dae1")
-    axes.legend(loc="best", fontsize=8.5, frameon=True, framealpha=0.9, edgecolor="#d5dae1")
+    legend = axes.legend(loc="best", fontsize=8.5, framealpha=0.9, edgecolor="#d5dae1")
+    legend.set_zorder(10)

@@ -70,7 +70,7 @@ def _fate(row: Mapping[str, Any], summary: Mapping[str, Any]) -> str:
     path = "the shortest path" if summary["method"] == "joint" else "the primary"
     if saved is None:
         return f"no region of {regions:,} hits {path} and leaves a way round"
-    return f"{hit:,} of {regions:,} regions hit {path} and leave a way round: {saved:.1%} avoided"
+    return f"{hit:,} of {regions:,} regions hit {path}, with a way round: {saved:.1%} avoided"
 
 
 def _cuts(row: Mapping[str, Any]) -> Iterator[str]:

@@ -39,7 +39,7 @@ class Kind:
     names: tuple[str, ...] = ()
     outlines: tuple[Any, ...] = ()
 
-    def where(self, region: int) -> dict[str, object]:
+    def where(self, region: int) -> dict[str, Any]:
         """What a person needs to find a region of this kind on the map."""
         if self.centres is None:
             return {"kind": self.label, "name": self.names[region]}
