@@ -151,7 +151,7 @@ def test_polygons_on_the_globe_have_longitude_first_and_follow_great_circles() -
         ('{"type": "Point", "coordinates": [1, 2]}', "feature 1 is Point"),
         ('{"type": "Feature", "geometry": null}', "feature 1"),
         ('{"type": "FeatureCollection", "features": [3]}', "feature 1"),
-        (feature((0, 0), (2, 2), (2, 0), (0, 2)), "feature 1: self-intersection at 1, 1"),
+        (feature((0, 0), (2, 2), (2, 0), (0, 2)), "feature 1: its outline crosses itself at 1, 1"),
         ('{"type": "Polygon", "coordinates": []}', "coordinates are empty"),
         ('{"type": "MultiPolygon", "coordinates": [[]]}', "coordinates are empty"),
         ('{"type": "Polygon", "coordinates": [[[0, 0], [1, 0], [1, 1]]]}', "close the ring"),

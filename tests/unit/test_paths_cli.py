@@ -165,6 +165,28 @@ def test_the_map_is_written(ropewalk: Run, ladder: Path, tmp_path: Path) -> None
         assert (tmp_path / name).stat().st_size > 1000
 
 
+def test_a_map_says_what_its_circle_cuts(ropewalk: Run, ladder: Path, tmp_path: Path) -> None:
+    file = tmp_path / "m.svg"
+    legends = {
+        ("--radius-km", "65"): "of 65 km that cuts both paths",
+        ("--radius-km", "2"): "of 2 km that cuts the primary",
+        ("--radius-km", "0.0001"): None,  # no circle hits anything: none is drawn
+    }
+    for arguments, words in legends.items():
+        ran = ropewalk("paths", ladder, "--pair", "a,b", *arguments, "--map", file)
+        assert (ran.code, ran.err) == (0, "")
+        drawn = file.read_text()
+        assert f"a region {words}" in drawn if words else "a region of" not in drawn
+
+
+def test_names_in_any_letters_are_drawn_without_a_warning(
+    ropewalk: Run, ladder: Path, tmp_path: Path
+) -> None:
+    ladder.write_text(LADDER.replace("n1", "東京"))
+    ran = ropewalk("paths", ladder, "--radius-km", 30, "--pair", "a,b", "--map", tmp_path / "m.png")
+    assert (ran.code, ran.err) == (0, "")
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -172,7 +194,7 @@ def test_the_map_is_written(ropewalk: Run, ladder: Path, tmp_path: Path) -> None
         (("--radius-km", "5", "--hazard", "flood"), "give one of them"),
         (("--radius-km", "-5"), "above 0"),
         (("--radius-km", "nan"), "at most 1,000,000"),
-        (("--radius-km", "inf"), "at most 1,000,000"),
+        (("--radius-km", "inf"), "must be finite"),
         (("--radius-km", "1e308"), "at most 1,000,000"),
         (("--radius-km", "5", "--pair", "a"), "write two brokers"),
         (("--radius-km", "5", "--pair", "a,zz"), "no broker 'zz'"),
@@ -240,6 +262,20 @@ def test_pairs_without_any_path_are_named(ropewalk: Run, tmp_path: Path) -> None
     strict = ropewalk("paths", file, "--radius-km", 10, "--strict")
     assert strict.code == 1
     assert "R003: there is no path between a and b" in strict.out
+
+
+def test_all_that_is_feared_is_named_within_80_columns(
+    ropewalk: Run, ladder: Path, tmp_path: Path
+) -> None:
+    ladder.write_text(LADDER.replace("[n1, n2]}", "[n1, n2], risk_groups: [duct]}"))
+    box = {"type": "Polygon", "coordinates": [[[0, 0], [9, 0], [9, 9], [0, 0]]]}
+    file = tmp_path / "r.geojson"
+    file.write_text(json.dumps(box))
+    ran = ropewalk("paths", ladder, "--hazard", "earthquake", "--regions", file)
+    assert "see docs), 1 polygon, 1 risk group" in " ".join(ran.out.split())
+    assert "all paths are cut by polygon polygon 1" not in ran.out
+    assert "all paths are cut by polygon 1" in ran.out
+    assert max(map(len, ran.out.splitlines())) <= 80
 
 
 def test_guesses_are_told(ropewalk: Run, ladder: Path) -> None:

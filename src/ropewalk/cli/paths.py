@@ -233,7 +233,8 @@ def _positive(option: str, value: float | None, *, most: float = 1e9) -> float:
     if value is None:
         return inf
     if not 0 < value <= most:
-        raise UsageError(f"--{option} is {value:g}: it must be above 0 and at most {most:,.0f}")
+        bounds = f"above 0 and at most {most:,.0f}"
+        raise UsageError(f"--{option} is {value:g}: it must be finite, {bounds}")
     return value
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from ropewalk.report.verification import plural
 from ropewalk.routing.apart.hazards import RADIUS_KM
+from ropewalk.routing.apart.regions import in_words
 
 WIDTH = 80
 SHOWN_CUTS = 5
@@ -20,7 +21,7 @@ def _lines(summary: Mapping[str, Any]) -> Iterator[str]:
     thing = "underlay node" if summary["network"] == "underlay" else "broker"
     nodes, links = plural(summary["nodes"], thing), plural(summary["links"], "link")
     yield f"{nodes}, {links}; method {summary['method']}"
-    yield _feared(summary)
+    yield from _wrapped(_feared(summary))
     for row in summary["paths"]:
         yield from _pair(row, summary)
     yield from _notes(summary)
@@ -75,10 +76,7 @@ def _fate(row: Mapping[str, Any], summary: Mapping[str, Any]) -> str:
 
 def _cuts(row: Mapping[str, Any]) -> Iterator[str]:
     """The polygons and risk groups that cut all paths."""
-    cuts = [
-        f"{one['kind']} {one['name']}" + " (there is a way round)" * one["avoidable"]
-        for one in row["cut_by"]
-    ]
+    cuts = [in_words(one) + " (there is a way round)" * one["avoidable"] for one in row["cut_by"]]
     more = f" and {len(cuts) - SHOWN_CUTS:,} more" if len(cuts) > SHOWN_CUTS else ""
     if cuts:
         yield from _wrapped(f"all paths are cut by {', '.join(cuts[:SHOWN_CUTS])}{more}", "  ")

@@ -19,6 +19,12 @@ from ropewalk.routing.apart.ways import ways
 
 FAR = 1e12
 """No coordinate is beyond this; nothing compares with what is no number."""
+REASONS = {
+    "Self-intersection": "its outline crosses itself",
+    "Ring Self-intersection": "its outline touches itself",
+    "Too few points in geometry component": "a ring has at least three different points; look",
+    "Hole lies outside shell": "a hole lies outside the outline",
+}
 AREAS = ("Polygon", "MultiPolygon")
 
 
@@ -107,7 +113,8 @@ def _is_point(point: Any) -> bool:
 def _reason(shape: Any) -> str:
     """Why a shape is none, in words: `Self-intersection[1 1]` is how the library says it."""
     words, _, place = shapely.is_valid_reason(shape).rstrip("]").partition("[")
-    return f": {words.lower()}" + f" at {', '.join(place.split())}" * bool(place)
+    reason = REASONS.get(words, words.lower())
+    return f": {reason}" + f" at {', '.join(place.split())}" * bool(place)
 
 
 def _features(document: Any) -> Iterator[tuple[str, Any]]:

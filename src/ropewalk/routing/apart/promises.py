@@ -1,11 +1,12 @@
 """What a study finds fault with: pairs that a region cuts off, by the choice of paths or anyway."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 from ropewalk.findings import Finding, Where
-from ropewalk.routing.apart.regions import Words
+from ropewalk.routing.apart.regions import Words, in_words
 from ropewalk.routing.apart.study import Study
 
 
@@ -47,15 +48,15 @@ def _share(found: Study, bits: Words, counted: Words) -> str:
     return f"{int(np.bitwise_count(bits).sum()):,} of {total:,} regions"
 
 
-def _first(found: Study, bits: Words) -> dict[str, object]:
+def _first(found: Study, bits: Words) -> dict[str, Any]:
     kind, number = next(found.tests.regions.among(bits))
     return kind.where(number)
 
 
-def _spot(region: dict[str, object], found: Study) -> str:
+def _spot(region: dict[str, Any], found: Study) -> str:
     """A region in words."""
     centre = region.get("centre")
     if not isinstance(centre, list):
-        return f"{region['kind']} {region['name']}"
+        return in_words(region)
     axes = "lat, lon" if found.tests.terrain.globe else "x, y in km"
     return f"one is around {centre[0]:g}, {centre[1]:g} ({axes})"

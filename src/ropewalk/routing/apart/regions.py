@@ -4,7 +4,7 @@ A row of 64-bit words per node and per link; bit i stands for region i. A link's
 regions of its ends as well, so the regions that hit a path are those of its links, joined.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -94,6 +94,12 @@ class Regions:
         starts = np.cumsum([0, *(kind.words for kind in self.kinds)])[:-1]
         counts = np.add.reduceat(np.bitwise_count(hit).astype(np.int64), starts)
         return np.asarray(counts / np.array([kind.count for kind in self.kinds]))
+
+
+def in_words(region: Mapping[str, Any]) -> str:
+    """A polygon or risk group by its name; one without is called `polygon 1` already."""
+    kind, name = region["kind"], region["name"]
+    return str(name) if name.startswith(f"{kind} ") else f"{kind} {name}"
 
 
 def circles(
