@@ -134,6 +134,17 @@ def test_what_is_avoidable_is_what_another_path_escapes(terrain: Terrain, only_n
     assert (bits(scene.avoidable(start, end)) == escaped).all()
 
 
+@given(terrains(edges=True))
+def test_what_separates_a_pair_spares_its_ends_and_hits_every_path(terrain: Terrain) -> None:
+    scene = scene_of(terrain, circles(terrain, [60.0, 200.0], centres=100))  # words with a rest
+    start, end = 0, terrain.graph.brokers - 1
+    every = all_paths(terrain, start, end)
+    if every:
+        hit = reduce(np.bitwise_and, [scene.regions.hit(path) for path in every])
+        ends = scene.regions.node[start] | scene.regions.node[end]
+        assert (scene.separated(start, end) == hit & ~ends).all()
+
+
 @given(terrains(edges=True), st.floats(1, 4))
 @settings(max_examples=150, derandomize=True)  # not proved: elsewhere there may be an exception
 def test_the_least_exposed_path_is_the_best_of_all_and_keeps_its_limits(

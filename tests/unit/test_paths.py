@@ -18,6 +18,7 @@ from ropewalk.federation.facts import (
     UnderlayNode,
 )
 from ropewalk.federation.generators import generate
+from ropewalk.routing.apart.disjoint import maximally_disjoint
 from ropewalk.routing.apart.exposure import curve, least_exposed
 from ropewalk.routing.apart.groups import group_regions
 from ropewalk.routing.apart.hazards import RADIUS_KM
@@ -29,6 +30,7 @@ from ropewalk.routing.apart.regions import circles, circles_at, union
 from ropewalk.routing.apart.scene import scene_of
 from ropewalk.routing.apart.survival import captured, survival
 from ropewalk.routing.apart.terrain import Limits, Terrain, terrain_of
+from ropewalk.routing.apart.ways import ways
 
 
 def square(**links: tuple[str, ...]) -> Federation:
@@ -149,7 +151,14 @@ def test_polygons_on_the_globe_have_longitude_first_and_follow_great_circles() -
         ('{"type": "Point", "coordinates": [1, 2]}', "feature 1 is Point"),
         ('{"type": "Feature", "geometry": null}', "feature 1"),
         ('{"type": "FeatureCollection", "features": [3]}', "feature 1"),
-        (feature((0, 0), (2, 2), (2, 0), (0, 2)), "self-intersection"),
+        (feature((0, 0), (2, 2), (2, 0), (0, 2)), "feature 1: its outline crosses itself at 1, 1"),
+        ('{"type": "Polygon", "coordinates": []}', "coordinates are empty"),
+        ('{"type": "MultiPolygon", "coordinates": [[]]}', "coordinates are empty"),
+        ('{"type": "Polygon", "coordinates": [[[0, 0], [1, 0], [1, 1]]]}', "close the ring"),
+        ('{"type": "Polygon", "coordinates": [[[0, 0], [1, 1], [0, 0]]]}', "three points"),
+        ('{"type": "Polygon", "coordinates": [[[0, 0], [NaN, 0], 7]]}', "cannot be read"),
+        ('{"type": "Polygon", "coordinates": 7}', "cannot be read"),
+        ("[" * 100_000, "nested too deeply"),
     ],
 )
 def test_every_fault_of_a_region_file_is_told(text: str, words: str) -> None:
@@ -157,6 +166,16 @@ def test_every_fault_of_a_region_file_is_told(text: str, words: str) -> None:
         polygon_regions(terrain_of(square()), text, file="f.geojson")
     assert [one.code for one in caught.value.findings] == ["R001"]
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("corner", [(51.0, 91.0), (-181.0, 3.0), (10.0, -90.5)])
+def test_coordinates_off_the_globe_are_refused_by_feature(corner: tuple[float, float]) -> None:
+    federation = Federation(name="one", brokers={"a": Broker(at=(60.0, 10.0))})
+    fine = json.loads(feature((0, 0), (1, 0), (1, 1)))
+    wrong = json.loads(feature((0, 0), (1, 0), corner))
+    text = json.dumps({"type": "FeatureCollection", "features": [fine, wrong]})
+    with pytest.raises(InputError, match=r"feature 2: .* is not on the globe"):
+        polygon_regions(terrain_of(federation), text, file="f")
 
 
 def test_what_has_no_place_is_in_no_polygon() -> None:
@@ -275,8 +294,9 @@ def test_regions_of_several_kinds_weigh_the_same() -> None:
         regions.weight[i] * kind.count for i, kind in zip(starts, regions.kinds, strict=True)
     ]
     assert weights == pytest.approx([1 / 3] * 3)
-    assert regions.where(0)["radius_km"] == 10.0
-    assert regions.where(64 * (len(regions.weight) - 1)) == {"region": "lake"}
+    first, *_, last = regions.among(np.ones(len(regions.weight), np.uint64))
+    assert first[0].where(first[1])["radius_km"] == 10.0
+    assert last[0].where(last[1]) == {"kind": "polygon", "name": "lake"}
 
 
 def test_paths_and_names_that_are_not_there_are_refused() -> None:
@@ -297,15 +317,54 @@ def test_radii_by_hazard_are_those_of_the_survey() -> None:
     assert dict(RADIUS_KM) == {"earthquake": 97, "flood": 77, "power-grid": 58}
 
 
+def test_links_on_the_map_are_great_circles_broken_at_the_date_line() -> None:
+    places = {"tokyo": (35.7, 139.7), "seattle": (47.6, -122.3), "nowhere": None}
+    federation = Federation(
+        name="pacific",
+        brokers={name: Broker(at=at) for name, at in places.items()},
+        links=(Link(between=("tokyo", "seattle")), Link(between=("tokyo", "nowhere"))),
+    )
+    across, none = ways(terrain_of(federation))
+    assert none == []
+    assert len(across) == 2
+    assert max(piece[:, 1].max() for piece in across) > 50  # north of both ends
+    assert all(np.abs(np.diff(piece[:, 0])).max() < 1 for piece in across)
+
+
+def test_of_equally_near_paths_the_more_disjoint_is_taken() -> None:
+    terrain = terrain_of(
+        Federation(
+            name="theta",
+            brokers={
+                name: Broker(xy=xy)
+                for name, xy in {
+                    "s": (0.0, 0.0),
+                    "a": (10.0, 0.0),
+                    "t": (20.0, 0.0),
+                    "b": (15.0, 30.0),
+                    "c": (10.0, 90.0),
+                }.items()
+            },
+            links=tuple(
+                Link(between=(one[0], one[1])) for one in ("sa", "at", "ab", "bt", "sc", "ct")
+            ),
+        )
+    )
+    found = maximally_disjoint(terrain, given_path(terrain, "sat"), radius_km=1000.0)
+    assert found is not None
+    assert terrain.named(found) == ["s", "c", "t"]
+
+
 def test_the_map_is_drawn(tmp_path: File) -> None:
-    from ropewalk.report.map import draw_map
+    from ropewalk.report.map import Circle, draw_map
 
     for name in ("sndlib/germany50", "topozoo/Abilene"):
         terrain = terrain_of(generate("topohub", map=name))
         path = primary_path(terrain, 0, 5)
         assert path
         file = tmp_path / "m.svg"
-        draw_map(terrain, [(path,)], file, title="t", region=((50.0, 10.0), 100.0))
+        circle = Circle((50.0, 10.0), 100.0, "a region")
+        draw_map(terrain, [(path,)], file, title="t", circle=circle)
         assert "<svg" in file.read_text()
     with pytest.raises(UsageError, match="name a picture"):
         draw_map(terrain, [], tmp_path / "m.txt", title="t")

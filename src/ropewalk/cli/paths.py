@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from ropewalk.routing.apart.terrain import Path, Terrain
 
 MOST_PAIRS = 200
+MOST_HOPS = 1_000_000
+MOST_KM = 1e6
+MOST_PATHS = 1_000
 
 Radius = Annotated[
     float | None,
@@ -49,29 +52,45 @@ Drawn = Annotated[
 ]
 DelayMs = Annotated[float | None, typer.Option(help="An alternate's delay at most.")]
 Stretch = Annotated[
-    float | None, typer.Option(help="An alternate's delay at most, in terms of the primary's.")
+    float | None,
+    typer.Option(
+        help="An alternate's delay at most, in terms of the primary's; with joint, of the shortest"
+        " path's."
+    ),
 ]
-Hops = Annotated[int | None, typer.Option(min=1, help="An alternate's hops at most.")]
+Hops = Annotated[
+    int | None, typer.Option(min=1, max=MOST_HOPS, help="An alternate's hops at most.")
+]
 Primary = Annotated[
     str, typer.Option(help="delay, hops, or the path itself: A,n1,B (nodes of the map).")
 ]
 PrimaryStretch = Annotated[
-    float, typer.Option(min=1, help="With joint: how much longer than the shortest it may be.")
+    float | None,
+    typer.Option(help="With joint: the primary's delay at most, in terms of the shortest: 1.2."),
 ]
 Three = Annotated[bool, typer.Option("--three", help="Two alternates (exposure and joint).")]
 Curve = Annotated[bool, typer.Option("--curve", help="Also all of delay against exposure.")]
 Drawing = Annotated[File | None, typer.Option("--map", help="Draw it: FILE.png, .svg or .pdf.")]
-Penalty = Annotated[Literal["div", "log"], typer.Option(help="With gap: how penalties shrink.")]
+Penalty = Annotated[
+    Literal["div", "log"] | None, typer.Option(help="With gap: how penalties shrink: div.")
+]
 ByDistance = Annotated[
     bool, typer.Option("--by-distance", help="With gap: what is nearer is penalised more.")
 ]
 Printed = Annotated[bool, typer.Option("--as-printed", help="With gap: figure 5-2 to the letter.")]
-K = Annotated[int, typer.Option("--k", min=2, help="With eksp: how many shortest paths.")]
+K = Annotated[
+    int | None,
+    typer.Option("--k", min=2, max=MOST_PATHS, help="With eksp: how many shortest paths: 3."),
+]
 OnlyNodes = Annotated[
     bool, typer.Option("--only-nodes", help="Links fail only with their ends, as in Wang 2015.")
 ]
 Overlay = Annotated[
     bool, typer.Option("--overlay", help="Brokers and links, even if there is an underlay.")
+]
+Strict = Annotated[
+    bool,
+    typer.Option("--strict", help="Findings, and exit code 1, also for what no file requires."),
 ]
 Seed = Annotated[int, typer.Option(min=0, help="Of the regions that are drawn.")]
 Most = Annotated[int, typer.Option("--most-pairs", min=1, help="No more pairs than this.")]
@@ -88,16 +107,17 @@ def paths(
     max_stretch: Stretch = None,
     hops: Hops = None,
     primary: Primary = "delay",
-    primary_stretch: PrimaryStretch = 1.2,
+    primary_stretch: PrimaryStretch = None,
     three: Three = False,
     curve: Curve = False,
     map: Drawing = None,
-    penalty: Penalty = "div",
+    penalty: Penalty = None,
     by_distance: ByDistance = False,
     as_printed: Printed = False,
-    k: K = 3,
+    k: K = None,
     only_nodes: OnlyNodes = False,
     overlay: Overlay = False,
+    strict: Strict = False,
     seed: Seed = 1,
     most_pairs: Most = MOST_PAIRS,
     as_json: Json = False,
@@ -109,12 +129,25 @@ def paths(
     """
     with contract("paths", as_json=as_json), progress(f"finding paths in {path}"):
         from ropewalk.federation.loading import MAX_YAML_MB
+        from ropewalk.findings import Where
+        from ropewalk.report.paths import paths_text
+        from ropewalk.routing.apart.notes import notes
         from ropewalk.routing.apart.plan import Wishes
+        from ropewalk.routing.apart.promises import findings as broken_promises
         from ropewalk.routing.apart.study import study
         from ropewalk.routing.apart.terrain import terrain_of
 
-        if three and method not in ("exposure", "joint"):
-            raise UsageError(f"--three goes with exposure or joint, not with {method}")
+        _check_effect(
+            method,
+            {
+                "--three": three,
+                "--penalty": penalty,
+                "--by-distance": by_distance,
+                "--as-printed": as_printed,
+                "--k": k,
+                "--primary-stretch": primary_stretch,
+            },
+        )
         federation = load_from(path, max_mb=MAX_YAML_MB)
         terrain = terrain_of(federation, brokers_only=overlay)
         radius, radius_from = _radius(federation, radius_km, hazard, drawn=regions is not None)
@@ -122,14 +155,14 @@ def paths(
             method=method,
             radius_km=radius,
             delay_ms=_positive("delay-ms", delay_ms),
-            max_stretch=_positive("max-stretch", max_stretch),
+            max_stretch=_stretch("max-stretch", max_stretch, default=inf),
             hops=inf if hops is None else hops,
-            primary_stretch=primary_stretch,
+            primary_stretch=_stretch("primary-stretch", primary_stretch, default=1.2),
             three=three,
-            penalty=penalty,
+            penalty=penalty or "div",
             by_distance=by_distance,
             reading="printed" if as_printed else "validated",
-            k=k,
+            k=k or 3,
         )
         pairs, pairs_in_all = _pairs(federation, pair, most_pairs)
         found = study(
@@ -138,33 +171,43 @@ def paths(
             pairs,
             wishes,
             polygons=_drawn(terrain, regions, only_nodes),
-            primary=_primary(federation, terrain, primary, pairs),
+            primary=_primary(federation, terrain, primary, pairs, method),
             only_nodes=only_nodes,
             seed=seed,
         )
         summary = _summary(found, radius_from, pairs_in_all, with_curve=curve)
+        summary["notes"] = notes(federation, found)
         if map is not None:
+            from ropewalk.report.map import draw_study
+
             summary["map"] = str(map)
-            _draw(found, map, federation.name)
+            draw_study(found, map, name=federation.name)
         required = radius_from == "requirements.regions"
-        _tell(found, summary, federation, required=required, as_json=as_json)
+        findings = []
+        if required or strict:
+            where = Where(federation.source.file)
+            findings = broken_promises(found, where, circles_only=not strict)
+        outcome: Outcome = "findings" if findings else "ok"
+        document = Document("paths", outcome, summary, findings)
+        finish(document, as_json=as_json, text=paths_text(summary))
 
 
-def _tell(
-    found: "Study",
-    summary: dict[str, Any],
-    federation: "Federation",
-    *,
-    required: bool,
-    as_json: bool,
-) -> None:
-    from ropewalk.findings import Where
-    from ropewalk.report.paths import paths_text
+GOES_WITH = {
+    "--three": ("exposure", "joint"),
+    "--penalty": ("gap",),
+    "--by-distance": ("gap",),
+    "--as-printed": ("gap",),
+    "--k": ("eksp",),
+    "--primary-stretch": ("joint",),
+}
 
-    findings = found.findings(Where(federation.source.file)) if required else []
-    outcome: Outcome = "findings" if findings else "ok"
-    document = Document("paths", outcome, summary, findings)
-    finish(document, as_json=as_json, text=paths_text(summary))
+
+def _check_effect(method: str, given: dict[str, object]) -> None:
+    """Refuse options that would change nothing."""
+    for option, value in given.items():
+        if value and method not in GOES_WITH[option]:
+            methods = " or ".join(GOES_WITH[option])
+            raise UsageError(f"{option} goes with --method {methods}, not with {method}")
 
 
 def _radius(
@@ -176,7 +219,7 @@ def _radius(
     if radius_km is not None and hazard is not None:
         raise UsageError("--radius-km and --hazard: give one of them")
     if radius_km is not None:
-        return _positive("radius-km", radius_km), "--radius-km"
+        return _positive("radius-km", radius_km, most=MOST_KM), "--radius-km"
     if hazard is not None:
         return float(RADIUS_KM[hazard]), hazard
     if federation.requirements.regions is not None:
@@ -186,11 +229,20 @@ def _radius(
     return None, "--regions"
 
 
-def _positive(option: str, value: float | None) -> float:
+def _positive(option: str, value: float | None, *, most: float = 1e9) -> float:
     if value is None:
         return inf
-    if not 0 < value < inf:
-        raise UsageError(f"--{option} is {value:g}: it must be above 0")
+    if not 0 < value <= most:
+        bounds = f"above 0 and at most {most:,.0f}"
+        raise UsageError(f"--{option} is {value:g}: it must be finite, {bounds}")
+    return value
+
+
+def _stretch(option: str, value: float | None, *, default: float) -> float:
+    if value is None:
+        return default
+    if not 1 <= value < inf:
+        raise UsageError(f"--{option} is {value:g}: it must be a finite number of at least 1")
     return value
 
 
@@ -199,13 +251,13 @@ def _pairs(
 ) -> tuple[list[tuple[str, str]], int]:
     """Pairs of brokers, each once: as asked for, of topics, or all; and how many there are.
 
-    Of too many, every so manyth is taken.
+    Of too many, as many as allowed are taken, evenly from the list.
     """
     from ropewalk.verify.demand import demand_of
 
     if asked:
-        pairs = [_named_pair(federation, text) for text in asked]
-        return pairs, len(pairs)
+        named = {frozenset(pair): pair for pair in (_named_pair(federation, a) for a in asked)}
+        return list(named.values()), len(named)
     names = federation.graph.names
     demand = demand_of(federation)
     owed: dict[frozenset[int], tuple[int, int]] = {}
@@ -243,7 +295,11 @@ def _named_pair(federation: "Federation", text: str) -> tuple[str, str]:
 
 
 def _primary(
-    federation: "Federation", terrain: "Terrain", text: str, pairs: list[tuple[str, str]]
+    federation: "Federation",
+    terrain: "Terrain",
+    text: str,
+    pairs: list[tuple[str, str]],
+    method: str,
 ) -> "Literal['delay', 'hops'] | Path":
     from ropewalk.routing.apart.primary import given_path
 
@@ -252,6 +308,8 @@ def _primary(
         return rules[text]
     if len(pairs) != 1 or "," not in text:
         raise UsageError(f"--primary {text}: write delay, hops, or with one --pair its nodes A,n,B")
+    if method == "joint":
+        raise UsageError("--primary: joint chooses the primary itself: write delay or hops")
     given = given_path(terrain, text.split(","))
     number = [list(federation.brokers).index(name) for name in pairs[0]]
     ends = [int(terrain.attached[i]) for i in number]
@@ -273,10 +331,13 @@ def _drawn(terrain: "Terrain", file: File | None, only_nodes: bool) -> "Regions 
 def _summary(
     found: "Study", radius_from: str, pairs_in_all: int, *, with_curve: bool
 ) -> dict[str, Any]:
+    from collections import Counter
+
     import numpy as np
 
     terrain = found.scene.terrain
     saved = found.captured
+    count = Counter({kind.label: kind.count for kind in found.tests.regions.kinds})
     return {
         "network": "underlay" if terrain.underlay else "brokers",
         "nodes": terrain.graph.brokers,
@@ -285,6 +346,8 @@ def _summary(
         "method": found.wishes.method,
         "radius_km": found.wishes.radius_km,
         "radius_from": radius_from,
+        "polygons": count["polygon"],
+        "risk_groups": count["risk group"],
         "pairs": len(found.pairs),
         "pairs_in_all": pairs_in_all - len(found.unjoined),
         "without_path": [list(pair) for pair in found.unjoined],
@@ -292,29 +355,3 @@ def _summary(
         "captured": None if saved is None else round(saved, 4),
         "paths": list(found.rows(with_curve=with_curve)),
     }
-
-
-def _draw(found: "Study", file: File, name: str) -> None:
-    from ropewalk.report.map import draw_map
-
-    plans = [plan.paths for plan in found.plans]
-    only = len(plans) == 1
-    title = f"{name}: {' - '.join(found.pairs[0])}" if only else f"{name}: {len(plans)} pairs"
-    region, label = _drawn_region(found)
-    terrain = found.scene.terrain
-    draw_map(terrain, plans, file, title=title, region=region, region_label=label)
-
-
-def _drawn_region(found: "Study") -> tuple[tuple[tuple[float, float], float] | None, str]:
-    """A circle that still cuts a pair off needlessly, else one around the middle of a primary."""
-    radius = found.wishes.radius_km
-    if radius is None or not found.plans:
-        return None, ""
-    for _, region in found.exposed():
-        centre = region.get("centre")
-        if isinstance(centre, list):
-            still = f"a region of {radius:g} km that cuts all paths"
-            return ((centre[0], centre[1]), radius), still
-    nodes = found.plans[0].primary.nodes
-    at = found.scene.terrain.at[nodes[len(nodes) // 2]]
-    return ((float(at[0]), float(at[1])), radius), f"a region of {radius:g} km"

@@ -6,8 +6,10 @@ from typing import Any
 
 from ropewalk.report.verification import plural
 from ropewalk.routing.apart.hazards import RADIUS_KM
+from ropewalk.routing.apart.regions import in_words
 
 WIDTH = 80
+SHOWN_CUTS = 5
 
 
 def paths_text(summary: Mapping[str, Any]) -> str:
@@ -19,22 +21,25 @@ def _lines(summary: Mapping[str, Any]) -> Iterator[str]:
     thing = "underlay node" if summary["network"] == "underlay" else "broker"
     nodes, links = plural(summary["nodes"], thing), plural(summary["links"], "link")
     yield f"{nodes}, {links}; method {summary['method']}"
-    yield _feared(summary)
+    yield from _wrapped(_feared(summary))
     for row in summary["paths"]:
-        yield from _pair(row, summary["regions"])
+        yield from _pair(row, summary)
     yield from _notes(summary)
     yield _verdict(summary)
 
 
 def _feared(summary: Mapping[str, Any]) -> str:
-    radius = summary["radius_km"]
-    if radius is None:
-        return "regions as given"
-    rough = "; a rough figure, see docs" if summary["radius_from"] in RADIUS_KM else ""
-    return f"regions of radius {radius:g} km ({summary['radius_from']}{rough})"
+    radius, feared = summary["radius_km"], []
+    if radius is not None:
+        rough = "; a rough figure, see docs" if summary["radius_from"] in RADIUS_KM else ""
+        feared.append(f"regions of radius {radius:g} km ({summary['radius_from']}{rough})")
+    for key, noun in (("polygons", "polygon"), ("risk_groups", "risk group")):
+        if summary[key]:
+            feared.append(plural(summary[key], noun))
+    return ", ".join(feared)
 
 
-def _pair(row: Mapping[str, Any], regions: int) -> Iterator[str]:
+def _pair(row: Mapping[str, Any], summary: Mapping[str, Any]) -> Iterator[str]:
     yield f"{row['from']} - {row['to']}"
     if not row["primary"]["hops"]:
         yield f"  both at {row['primary']['path'][0]}: nothing to keep apart"
@@ -48,7 +53,8 @@ def _pair(row: Mapping[str, Any], regions: int) -> Iterator[str]:
         yield "  exposure of alternates, from the quickest to the least exposed:"
     for point in row.get("curve", ()):
         yield from _path(f"{point['exposure']:.4f}", point)
-    yield f"  {_fate(row, regions)}"
+    yield from _wrapped(_fate(row, summary), "  ")
+    yield from _cuts(row)
 
 
 def _path(label: str, path: Mapping[str, Any]) -> Iterator[str]:
@@ -60,11 +66,30 @@ def _path(label: str, path: Mapping[str, Any]) -> Iterator[str]:
     yield from (f"             {line}" for line in way)
 
 
-def _fate(row: Mapping[str, Any], regions: int) -> str:
-    hit, saved = row["avoidable_by_primary"], row["captured"]
+def _fate(row: Mapping[str, Any], summary: Mapping[str, Any]) -> str:
+    hit, saved, regions = row["avoidable_by_primary"], row["captured"], summary["regions"]
+    path = "the shortest path" if summary["method"] == "joint" else "the primary"
     if saved is None:
-        return f"no region of {regions:,} hits the primary and leaves a way round"
-    return f"{hit:,} of {regions:,} regions hit it and leave a way round: {saved:.1%} avoided"
+        return f"no region of {regions:,} hits {path} and leaves a way round"
+    return f"{hit:,} of {regions:,} regions hit {path}, with a way round: {saved:.1%} avoided"
+
+
+def _cuts(row: Mapping[str, Any]) -> Iterator[str]:
+    """The polygons and risk groups that cut all paths."""
+    cuts = [in_words(one) + " (there is a way round)" * one["avoidable"] for one in row["cut_by"]]
+    more = f" and {len(cuts) - SHOWN_CUTS:,} more" if len(cuts) > SHOWN_CUTS else ""
+    if cuts:
+        yield from _wrapped(f"all paths are cut by {', '.join(cuts[:SHOWN_CUTS])}{more}", "  ")
+
+
+def _wrapped(text: str, indent: str = "") -> list[str]:
+    return wrap(
+        text,
+        WIDTH,
+        initial_indent=indent,
+        subsequent_indent=f"{indent}  ",
+        break_on_hyphens=False,
+    )
 
 
 def _notes(summary: Mapping[str, Any]) -> Iterator[str]:
@@ -76,6 +101,10 @@ def _notes(summary: Mapping[str, Any]) -> Iterator[str]:
         yield f"Without any path: {shown}"
     if summary["without_place"]:
         yield f"{plural(summary['without_place'], 'node')} without a place: no circle reaches them."
+    for note in summary["notes"]:
+        yield from _wrapped(note)
+    if "map" in summary:
+        yield f"Wrote {summary['map']}."
 
 
 def _verdict(summary: Mapping[str, Any]) -> str:

@@ -1,10 +1,10 @@
 """Alternate paths that lie apart on the map, so that one disaster does not take both.
 
 Reading order: `terrain` (the network and its places), `search`, `primary`; Wang's methods and their
-measure: `proximity`, `gap`, `ksp`, `disjoint`; disasters: `hazards`, `geometry`, `regions`,
+measure: `proximity`, `gap`, `ksp`, `disjoint`; disasters: `hazards`, `geometry`, `ways`, `regions`,
 `polygons`, `groups`, `scene` (who could escape what); better paths: `labels`, `exposure`, `joint`;
-`plan` (any of them, for a pair), `survival` (what becomes of plans when regions strike) and `study`
-(both, for the pairs of a federation).
+`plan` (any of them, for a pair), `survival` (what becomes of plans when regions strike), `study`
+(both, for the pairs of a federation), `promises` (what it finds fault with) and `notes`.
 """
 
 from ropewalk.routing.apart.plan import Plan, Wishes, plan_for

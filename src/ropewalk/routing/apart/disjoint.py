@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ropewalk.routing.apart.exposure import Shared
 from ropewalk.routing.apart.gap import USELESS
 from ropewalk.routing.apart.proximity import proximity_factor
 from ropewalk.routing.apart.search import shortest
@@ -20,13 +21,15 @@ def maximally_disjoint(
 
     What touches the primary is relaxed tenfold from loop to loop, until a path's proximity factor
     is below `near_enough`; else the smallest is taken. (The figure says the largest: an error, for
-    small means far apart.)
+    small means far apart.) Of equals the one is taken that shares fewer links and nodes, then the
+    quicker.
     """
     touching = _touching(terrain, primary)
     delay = terrain.graph.latency_ms
     size = float(delay.sum())
     least = USELESS * size / max(len(delay), 1)
-    best: tuple[float, float, Path] | None = None
+    shared = Shared.by([primary])
+    best: tuple[tuple[float, int, float], Path] | None = None
     while size > least:
         arcs = (delay + size * touching)[terrain.graph.link]
         found = shortest(terrain, arcs, primary.nodes[0], primary.nodes[-1])
@@ -34,11 +37,12 @@ def maximally_disjoint(
         if found is None or found == primary or not limits.allow(found):
             continue
         factor = proximity_factor(terrain, found, primary, radius_km=radius_km)
-        if best is None or (factor, found.delay_ms) < best[:2]:
-            best = (factor, found.delay_ms, found)
+        rank = factor, shared.count(found), found.delay_ms
+        if best is None or rank < best[0]:
+            best = rank, found
         if factor < near_enough:
             break
-    return best[2] if best else None
+    return best[1] if best else None
 
 
 def _touching(terrain: Terrain, primary: Path) -> np.ndarray:

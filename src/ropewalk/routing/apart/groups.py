@@ -14,7 +14,7 @@ def group_regions(federation: Federation, terrain: Terrain) -> Regions | None:
     down = {name: what for name, what in down.items() if what.any()}
     if not down:
         return None
-    return listed(terrain, "risk groups", tuple(down), np.array(list(down.values())))
+    return listed(terrain, "risk group", tuple(down), np.array(list(down.values())))
 
 
 def _names(federation: Federation) -> list[str]:

@@ -1,70 +1,120 @@
 """Regions drawn by hand: polygons of a GeoJSON text.
 
 On the globe coordinates are longitude and latitude (RFC 7946), on a plane x and y in kilometres.
-Links are great circles, followed in short steps.
+Links are great circles, followed in short steps (`ways`).
 """
 
 import json
 from collections.abc import Iterator
-from math import ceil
 from typing import Any
 
 import numpy as np
 import shapely
 
 from ropewalk.errors import InputError
-from ropewalk.federation.arrays import Floats
-from ropewalk.federation.places import EARTH_RADIUS_KM
 from ropewalk.findings import Finding, Where
-from ropewalk.routing.apart.geometry import points
 from ropewalk.routing.apart.regions import Regions, listed
 from ropewalk.routing.apart.terrain import Terrain
+from ropewalk.routing.apart.ways import ways
 
-STEP_KM = 25.0
+FAR = 1e12
+"""No coordinate is beyond this; nothing compares with what is no number."""
+REASONS = {
+    "Self-intersection": "its outline crosses itself",
+    "Ring Self-intersection": "its outline touches itself",
+    "Too few points in geometry component": "a ring has at least three different points; look",
+    "Hole lies outside shell": "a hole lies outside the outline",
+}
 AREAS = ("Polygon", "MultiPolygon")
 
 
 def polygon_regions(terrain: Terrain, text: str, *, file: str, only_nodes: bool = False) -> Regions:
     """The regions of a GeoJSON text; raises InputError with every fault of it."""
-    shapes = _shapes(text, file)
+    shapes = _shapes(text, file, globe=terrain.globe)
     across = terrain.at[:, ::-1] if terrain.globe else terrain.at
-    ways = None if only_nodes else _ways(terrain)
+    lines = None if only_nodes else _lines(terrain)
     down = []
     for shape in shapes.values():
         shapely.prepare(shape)
         nodes = shapely.intersects_xy(shape, np.nan_to_num(across, nan=np.inf))
         links = np.zeros(terrain.graph.links, np.bool_)
-        if ways is not None:
-            links = shapely.intersects(shape, ways)
+        if lines is not None:
+            links = shapely.intersects(shape, lines)
         down.append(np.concatenate((nodes, links)))
-    return listed(terrain, "polygons", tuple(shapes), np.array(down))
+    outlines = tuple(shapes.values())
+    return listed(terrain, "polygon", tuple(shapes), np.array(down), outlines=outlines)
 
 
-def _shapes(text: str, file: str) -> dict[str, Any]:
+def _lines(terrain: Terrain) -> Any:
+    """A line per link, in one piece or several."""
+    return np.array([shapely.MultiLineString(way) for way in ways(terrain)])
+
+
+def _shapes(text: str, file: str, *, globe: bool) -> dict[str, Any]:
     """Polygons by name; a feature without a name is known by its number."""
     try:
-        document = json.loads(text)
+        features = list(_features(json.loads(text)))
     except ValueError as error:
         raise _refused(file, [f"this is no JSON: {error}"]) from None
+    except RecursionError:
+        raise _refused(file, ["this is no GeoJSON: it is nested too deeply"]) from None
     shapes, faults = {}, []
-    for i, (name, geometry) in enumerate(_features(document), start=1):
-        try:
-            shape = shapely.from_geojson(json.dumps(geometry))
-        except (shapely.GEOSException, TypeError, ValueError):
-            faults.append(f"feature {i} has no geometry that can be read")
-            continue
-        kind = shape.geom_type if shape is not None else "nothing"
-        if kind not in AREAS or shape.is_empty:
-            faults.append(f"feature {i} is {kind}: draw a Polygon or MultiPolygon")
-        elif not shape.is_valid:
-            faults.append(f"feature {i}: {shapely.is_valid_reason(shape).lower()}")
+    for i, (name, geometry) in enumerate(features, start=1):
+        fault = _fault(geometry, globe=globe)
+        shape = None if fault else shapely.from_geojson(json.dumps(geometry))
+        if shape is not None and not shape.is_valid:
+            fault = _reason(shape)
+        if fault:
+            faults.append(f"feature {i}{fault}")
         else:
-            shapes[name if name and name not in shapes else f"region {i}"] = shape
+            shapes[name if name and name not in shapes else f"polygon {i}"] = shape
     if not shapes and not faults:
         faults.append("there is no polygon in it: write a GeoJSON FeatureCollection")
     if faults:
         raise _refused(file, faults)
     return shapes
+
+
+def _fault(geometry: Any, *, globe: bool) -> str:
+    """What is wrong with a geometry, if anything: the first fault of it."""
+    kind = geometry.get("type") if isinstance(geometry, dict) else None
+    if kind not in AREAS:
+        known = kind if isinstance(kind, str) else "without a geometry"
+        return f" is {known}: draw a Polygon or MultiPolygon"
+    parts = geometry.get("coordinates")
+    parts = [parts] if kind == "Polygon" else parts
+    if not isinstance(parts, list) or not all(parts) or not parts:
+        return ": its coordinates are empty"
+    rings = [ring for part in parts for ring in (part if isinstance(part, list) else [None])]
+    return next(filter(None, (_ring_fault(ring, globe=globe) for ring in rings)), "")
+
+
+def _ring_fault(ring: Any, *, globe: bool) -> str:
+    if not isinstance(ring, list) or not all(map(_is_point, ring)):
+        return ": its coordinates cannot be read: write rings of points [x, y]"
+    if not ring:
+        return ": its coordinates are empty"
+    for x, y, *_ in ring if globe else ():
+        if abs(x) > 180 or abs(y) > 90:
+            return f": {x:g}, {y:g} is not on the globe: longitude first, up to 180, then latitude"
+    if ring[0] != ring[-1]:
+        return ": close the ring: repeat its first point"
+    return "" if len(ring) > 3 else ": a ring has at least three points, and the first again"
+
+
+def _is_point(point: Any) -> bool:
+    return (
+        isinstance(point, list)
+        and len(point) > 1
+        and all(type(x) in (int, float) and abs(x) < FAR for x in point)
+    )
+
+
+def _reason(shape: Any) -> str:
+    """Why a shape is none, in words: `Self-intersection[1 1]` is how the library says it."""
+    words, _, place = shapely.is_valid_reason(shape).rstrip("]").partition("[")
+    reason = REASONS.get(words, words.lower())
+    return f": {reason}" + f" at {', '.join(place.split())}" * bool(place)
 
 
 def _features(document: Any) -> Iterator[tuple[str, Any]]:
@@ -85,28 +135,3 @@ def _features(document: Any) -> Iterator[tuple[str, Any]]:
 
 def _refused(file: str, faults: list[str]) -> InputError:
     return InputError([Finding("R001", fault, Where(file)) for fault in faults])
-
-
-def _ways(terrain: Terrain) -> Any:
-    """A line per link; the step that crosses the date line is left out."""
-    places = points(terrain.at, globe=terrain.globe)
-    lines = []
-    for a, b in terrain.graph.ends.tolist():
-        line = _great_circle(places[a], places[b]) if terrain.globe else places[[a, b], :2]
-        steps = np.stack((line[:-1], line[1:]), axis=1)
-        whole = np.isfinite(steps).all(axis=(1, 2))
-        if terrain.globe:
-            whole &= np.abs(steps[:, 0, 0] - steps[:, 1, 0]) < 180
-        lines.append(shapely.multilinestrings(shapely.linestrings(steps[whole])))
-    return np.array(lines)
-
-
-def _great_circle(a: Floats, b: Floats) -> Floats:
-    """Longitudes and latitudes from one unit vector to another, in steps of about STEP_KM."""
-    angle = max(1e-9, float(np.arccos(np.clip(a @ b, -1, 1))))
-    along = np.linspace(0, 1, ceil(angle * EARTH_RADIUS_KM / STEP_KM) + 1)[:, None]
-    line = np.sin((1 - along) * angle) * a + np.sin(along * angle) * b
-    line /= np.linalg.norm(line, axis=1, keepdims=True)
-    return np.column_stack(
-        (np.degrees(np.arctan2(line[:, 1], line[:, 0])), np.degrees(np.arcsin(line[:, 2])))
-    )

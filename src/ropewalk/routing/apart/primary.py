@@ -5,6 +5,7 @@ from typing import Literal
 
 import numpy as np
 
+from ropewalk.errors import UsageError
 from ropewalk.routing.apart.search import shortest
 from ropewalk.routing.apart.terrain import Path, Terrain
 
@@ -22,6 +23,9 @@ def primary_path(terrain: Terrain, start: int, end: int, *, by: Rule = "delay") 
 
 def given_path(terrain: Terrain, names: Sequence[str]) -> Path:
     """The path over the nodes of these names; raises UsageError where it is none."""
+    twice = [name for i, name in enumerate(names) if name in names[:i]]
+    if twice:
+        raise UsageError(f"a path goes through a node once: {twice[0]} is there twice")
     return terrain.path([terrain.number(name) for name in names])
 
 

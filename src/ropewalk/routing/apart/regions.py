@@ -4,8 +4,9 @@ A row of 64-bit words per node and per link; bit i stands for region i. A link's
 regions of its ends as well, so the regions that hit a path are those of its links, joined.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +26,10 @@ RADII = (0.25, 0.5, 1.0, 1.5, 2.0)
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Kind:
-    """Regions of one sort, in words of their own: circles of a radius, polygons, risk groups."""
+    """Regions of one sort, in words of their own: circles of a radius, polygons, risk groups.
+
+    `label` is what one of them is called; polygons have their `outlines` by the order of names.
+    """
 
     label: str
     count: int
@@ -33,11 +37,12 @@ class Kind:
     radius_km: float | None = None
     centres: Floats | None = None
     names: tuple[str, ...] = ()
+    outlines: tuple[Any, ...] = ()
 
-    def where(self, region: int) -> dict[str, object]:
+    def where(self, region: int) -> dict[str, Any]:
         """What a person needs to find a region of this kind on the map."""
         if self.centres is None:
-            return {"region": self.names[region]}
+            return {"kind": self.label, "name": self.names[region]}
         return {
             "centre": [round(float(x), 4) for x in self.centres[region]],
             "radius_km": self.radius_km,
@@ -67,13 +72,18 @@ class Regions:
         """The regions that spare these nodes; also the bits beyond the last region."""
         return np.asarray(~np.bitwise_or.reduce(self.node[list(nodes)], axis=0))
 
-    def where(self, bit: int) -> dict[str, object]:
-        """What a person needs to find the region of a bit on the map."""
-        for kind in self.kinds:
-            if bit < 64 * kind.words:
-                return kind.where(bit)
-            bit -= 64 * kind.words
-        raise IndexError(bit)
+    def among(self, bits: Words) -> Iterator[tuple[Kind, int]]:
+        """The regions of these bits: their kind and their number in it."""
+        starts = 64 * np.cumsum([0, *(kind.words for kind in self.kinds)])
+        for bit in np.flatnonzero(np.unpackbits(bits.view(np.uint8), bitorder="little")).tolist():
+            i = int(np.searchsorted(starts, bit, side="right")) - 1
+            yield self.kinds[i], bit - int(starts[i])
+
+    def of_circles(self, circles_only: bool = True) -> Words:
+        """All bits of circles, or if so asked of every kind."""
+        every = ~np.uint64(0)
+        each = [every if kind.centres is not None or not circles_only else 0 for kind in self.kinds]
+        return np.repeat(np.array(each, np.uint64), [kind.words for kind in self.kinds])
 
     def exposure(self, hit: Words) -> float:
         """The weight of these regions."""
@@ -84,6 +94,12 @@ class Regions:
         starts = np.cumsum([0, *(kind.words for kind in self.kinds)])[:-1]
         counts = np.add.reduceat(np.bitwise_count(hit).astype(np.int64), starts)
         return np.asarray(counts / np.array([kind.count for kind in self.kinds]))
+
+
+def in_words(region: Mapping[str, Any]) -> str:
+    """A polygon or risk group by its name; one without is called `polygon 1` already."""
+    kind, name = region["kind"], region["name"]
+    return str(name) if name.startswith(f"{kind} ") else f"{kind} {name}"
 
 
 def circles(
@@ -119,7 +135,14 @@ def circles_at(
     return _of_one_kind(terrain, bits, kind)
 
 
-def listed(terrain: Terrain, label: str, names: Sequence[str], down: Bools) -> Regions:
+def listed(
+    terrain: Terrain,
+    label: str,
+    names: Sequence[str],
+    down: Bools,
+    *,
+    outlines: tuple[Any, ...] = (),
+) -> Regions:
     """Regions given one by one: `down[i]` has an entry per node, then one per link."""
     rows = np.packbits(np.asarray(down, np.bool_).T, axis=1, bitorder="little")
     short = -rows.shape[1] % 8
@@ -127,7 +150,7 @@ def listed(terrain: Terrain, label: str, names: Sequence[str], down: Bools) -> R
     nodes = len(terrain.at)
     at_ends = bits[terrain.graph.ends[:, 0]] | bits[terrain.graph.ends[:, 1]]
     bits[nodes:] |= at_ends
-    kind = Kind(label, len(names), bits.shape[1], names=tuple(names))
+    kind = Kind(label, len(names), bits.shape[1], names=tuple(names), outlines=outlines)
     return _of_one_kind(terrain, bits, kind)
 
 

@@ -38,6 +38,10 @@ class Scene:
                 left |= ~link[graph.link[arc]]
         return left & self.regions.sparing(start, end)
 
+    def separated(self, start: int, end: int) -> Words:
+        """The regions that spare two nodes and leave no path, where there is one without them."""
+        return self.regions.sparing(start, end) & ~self.avoidable(start, end)
+
     def _doors(self, node: int) -> Iterator[tuple[int, Words]]:
         """Where paths to a node enter what carries transit, and the regions that leave the door."""
         graph = self.terrain.graph

@@ -8,7 +8,6 @@ import numpy as np
 
 from ropewalk.errors import UsageError
 from ropewalk.federation.facts import Federation
-from ropewalk.findings import Finding, Where
 from ropewalk.routing.apart.exposure import curve
 from ropewalk.routing.apart.groups import group_regions
 from ropewalk.routing.apart.plan import Plan, Wishes, plan_for
@@ -41,24 +40,15 @@ class Study:
         """What part of all avoidable losses the plans avoid."""
         return captured(self.after, self.before)
 
-    def exposed(self) -> Iterator[tuple[int, dict[str, object]]]:
-        """Plans that a test region cuts off although there is a way round, with such a region."""
-        for i, plan in enumerate(self.plans):
-            bits = self.tests.left_to_avoid(plan.paths)
-            hit = np.flatnonzero(np.unpackbits(bits.view(np.uint8), bitorder="little"))
-            if len(hit):
-                yield i, self.tests.regions.where(int(hit[0]))
-
-    def findings(self, where: Where) -> list[Finding]:
-        """A finding for each of them."""
-        return [self._finding(i, region, where) for i, region in self.exposed()]
-
-    def _finding(self, i: int, region: dict[str, object], where: Where) -> Finding:
-        start, end = self.pairs[i]
-        share = f"{int(self.after.avoidable[i]):,} of {self.after.regions:,} regions"
-        words = f"{share} cut off {start} from {end} although there is a way round"
-        paths = [self.scene.terrain.named(path) for path in self.plans[i].paths]
-        return Finding("R002", words, where, witness={"region": region, "paths": paths})
+    def cut_by(self, plan: Plan) -> list[dict[str, object]]:
+        """The polygons and risk groups that cut all paths of a plan; is there a way round?"""
+        regions = self.tests.regions
+        lost = self.tests.lost(plan.paths) & ~regions.of_circles()
+        needless = set(regions.among(lost & self.tests.left_to_avoid(plan.paths)))
+        return [
+            {**kind.where(number), "avoidable": (kind, number) in needless}
+            for kind, number in regions.among(lost)
+        ]
 
     def rows(self, *, with_curve: bool = False) -> Iterator[dict[str, Any]]:
         """A record per pair, as `--json` prints it."""
@@ -77,6 +67,7 @@ class Study:
                 "captured": _rounded(1 - self.after.avoidable[i] / avoidable)
                 if avoidable
                 else None,
+                "cut_by": self.cut_by(plan),
             }
             if with_curve:
                 row["curve"] = self._curve(plan)
