@@ -234,7 +234,7 @@ def not_checked(federation: Federation, most_hops: int | None) -> list[str]:
     topics, bridged = federation.topics.values(), bool(federation.bridges)
     found = {
         "contract.within_ms": any(one.contract.within_ms is not None for one in topics),
-        "requirements.regions": federation.requirements.regions is not None,
+        "requirements.regions (ropewalk paths does)": federation.requirements.regions is not None,
         "qos of bridges": bridged,
         "scope: domain over bridges": bridged and any(one.scope == "domain" for one in topics),
         "--most-hops over bridges": bridged and most_hops is not None,
