@@ -14,7 +14,7 @@ from _measure import cpu_seconds, interleaved, report
 from ropewalk.federation.arrays import Graph
 from ropewalk.federation.facts import Federation
 from ropewalk.federation.generators import generate
-from ropewalk.routing.ahead import Tables, tables_of
+from ropewalk.routing.ahead import Lookup, Tables, tables_of
 from ropewalk.routing.ahead.broker_table import BrokerTable, lay, lift
 from ropewalk.routing.ahead.colours import Things
 from ropewalk.routing.ahead.views import condensed_entries
@@ -216,10 +216,40 @@ def reading(brokers: int, links: int) -> dict[str, Any]:
     }
 
 
+def from_python(brokers: int, links: int) -> dict[str, Any]:
+    """What an agent in Python pays: a change of colour, and a row that no patch was made for."""
+    tables = tables_of(generate("chords", brokers=brokers, links=links))
+    now, rng, times = Lookup(tables.network, tables.brokers[0]), np.random.default_rng(4), 2000
+    single = rng.integers(0, tables.colours.things, times).tolist()
+    triples = [rng.choice(links, 3, replace=False).tolist() for _ in range(200)]
+    now.switch(triples[0])
+    taken = interleaved(
+        3,
+        switches=lambda: [now.switch((one,)) for one in single],
+        on_demand=lambda: [Lookup(tables.network, tables.brokers[0]).switch(t) for t in triples],
+    )
+    return {
+        "brokers": brokers,
+        "switch_us": round(taken["switches"] / times * 1e6, 1),
+        "row_on_demand_ms": round(taken["on_demand"] / len(triples) * 1e3, 2),
+    }
+
+
+def other_costs(brokers: int, links: int) -> dict[str, Any]:
+    """The same graph with one link of another cost: the general kernel instead of the sweep."""
+    same = generate("chords", brokers=brokers, links=links)
+    other = replace(same, links=(replace(same.links[0], cost=2), *same.links[1:]))
+    tables_of(other)
+    taken = interleaved(3, equal=lambda: tables_of(same), other=lambda: tables_of(other))
+    return {"brokers": brokers, "cpu_s": taken, "ratio": round(taken["other"] / taken["equal"], 2)}
+
+
 if __name__ == "__main__":
     report(
         "routing",
         single=[single(50, 100), single(200, 400), single(1000, 2000)],
         double=[double(50, 100, 100_000), double(200, 400, 100_000), double(500, 1000, 1_000_000)],
         reading=[reading(200, 400), reading(1000, 2000)],
+        from_python=from_python(1000, 2000),
+        other_costs=other_costs(1000, 2000),
     )

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from ropewalk.federation.facts import Federation
 from ropewalk.federation.generators import generate
 from ropewalk.federation.generators.build import numbered
+from ropewalk.routing.all_pairs import ground_of
 from ropewalk.routing.mixed import Mixed, flights, mixed
 from ropewalk.routing.mixed.snapshot import Change, Knowing
-from ropewalk.routing.rivals.ground import ground_of
 from ropewalk.routing.rivals.outage import hops_between, waits
 from tests.laws.walker import INF, World, random_graph
 

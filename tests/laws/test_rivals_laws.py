@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ropewalk.federation.facts import Federation
+from ropewalk.routing.all_pairs import ground_of
 from ropewalk.routing.rivals import compare
 from ropewalk.routing.rivals.comparison import schemes_of
 from ropewalk.routing.rivals.configurations import configurations
-from ropewalk.routing.rivals.ground import ground_of
 from ropewalk.routing.rivals.layers import spare_links
 from ropewalk.routing.rivals.redundant import trees_to
 from ropewalk.routing.rivals.remote import tunnels

@@ -10,10 +10,10 @@ from ropewalk.federation import Federation, save
 from ropewalk.federation.facts import Broker, Domain, Link
 from ropewalk.federation.generators import generate
 from ropewalk.federation.generators.build import numbered
+from ropewalk.routing.all_pairs import MOST_BROKERS, ground_of
 from ropewalk.routing.mixed import flights, mixed
 from ropewalk.routing.rivals import compare
 from ropewalk.routing.rivals.comparison import schemes_of
-from ropewalk.routing.rivals.ground import MOST_BROKERS, ground_of
 from ropewalk.routing.rivals.outage import Timers, outages
 from ropewalk.routing.rivals.scheme import Repair
 from ropewalk.routing.rivals.timeline import FAST, SIX_NODES, timeline

@@ -148,6 +148,10 @@ def paths(
                 "--primary-stretch": primary_stretch,
             },
         )
+        if map is not None:
+            from ropewalk.report.map import check_name, draw_study
+
+            check_name(map)
         federation = load_from(path, max_mb=MAX_YAML_MB)
         terrain = terrain_of(federation, brokers_only=overlay)
         radius, radius_from = _radius(federation, radius_km, hazard, drawn=regions is not None)
@@ -178,8 +182,6 @@ def paths(
         summary = _summary(found, radius_from, pairs_in_all, with_curve=curve)
         summary["notes"] = notes(federation, found)
         if map is not None:
-            from ropewalk.report.map import draw_study
-
             summary["map"] = str(map)
             draw_study(found, map, name=federation.name)
         required = radius_from == "requirements.regions"

@@ -4,6 +4,7 @@ import logging
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path as File
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ import numpy as np
 
 from ropewalk.errors import UsageError
 from ropewalk.federation.places import EARTH_RADIUS_KM
+from ropewalk.federation.saving import write_bytes
 from ropewalk.routing.apart.regions import Words
 from ropewalk.routing.apart.scene import Scene
 from ropewalk.routing.apart.study import Study
@@ -104,10 +106,7 @@ def draw_map(
 
     Raises UsageError for a file name that is no picture's and for a network without places.
     """
-    if file.suffix.lower() not in SUFFIXES:
-        raise UsageError(f"{file}: name a picture: {', '.join('*' + one for one in SUFFIXES)}")
-    if not file.parent.is_dir():
-        raise UsageError(f"{file}: there is no folder {file.parent}: make it, or name another")
+    check_name(file)
     if not plans or np.isnan(terrain.at).any(axis=1).all():
         raise UsageError("there is nothing to draw: no path, or no node that has a place")
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
@@ -127,7 +126,17 @@ def draw_map(
     _frame(axes, terrain, title)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # a letter that the font lacks is a box
-        figure.savefig(file, dpi=120)
+        picture = BytesIO()
+        figure.savefig(picture, dpi=120, format=file.suffix[1:].lower())
+    write_bytes(file, picture.getvalue())
+
+
+def check_name(file: File) -> None:
+    """UsageError for a file name that is no picture's, or whose folder is not there."""
+    if file.suffix.lower() not in SUFFIXES:
+        raise UsageError(f"{file}: name a picture: {', '.join('*' + one for one in SUFFIXES)}")
+    if not file.parent.is_dir():
+        raise UsageError(f"{file}: there is no folder {file.parent}: make it, or name another")
 
 
 def _size(terrain: Terrain) -> tuple[float, float]:

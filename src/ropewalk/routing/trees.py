@@ -87,6 +87,21 @@ def _print_of(name: str) -> int:
 
 
 @kernel
+def arc_between(net: Any, u: int, v: int) -> Any:
+    """The arc from a broker to a neighbour, or -1 for none."""
+    low, high = net.nodes[u].first, net.nodes[u + 1].first
+    while low < high:
+        middle = (low + high) >> 1
+        if net.arcs[middle].to < v:
+            low = middle + 1
+        else:
+            high = middle
+    if low < net.nodes[u + 1].first and net.arcs[low].to == v:
+        return low
+    return NOWHERE
+
+
+@kernel
 def push(heap: Any, length: int, key: int) -> int:
     """Put a key on a binary heap of so many keys; returns how many there are now."""
     at = length

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from ropewalk.federation.arrays import Graph, Ints
+from ropewalk.federation.arrays import Graph
 from ropewalk.routing.ahead.pairs import pairs
 from ropewalk.routing.ahead.patches import (
     AT,
@@ -145,7 +145,7 @@ def by_broker(parts: list[tuple[int, int, Made]], brokers: int) -> tuple[Longs, 
     return first, words
 
 
-def sets_by_broker(parts: list[tuple[int, int, Made]], brokers: int) -> tuple[Ints, Records]:
+def sets_by_broker(parts: list[tuple[int, int, Made]], brokers: int) -> tuple[Longs, Records]:
     """Changes of sets by broker, then by set, then by destination."""
     found = np.concatenate([made.sets[: int(made.length[1])] for _, _, made in parts])
     found = found[np.lexsort((found["key"], found["at"]))]  # destinations come in order already

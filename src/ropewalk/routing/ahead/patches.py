@@ -14,7 +14,7 @@ import numpy.typing as npt
 from ropewalk.federation.arrays import Bools, Ints
 from ropewalk.routing.delta import Tree, fail, restore, tree_room
 from ropewalk.routing.kernels import kernel
-from ropewalk.routing.trees import NOWHERE, Longs, Records
+from ropewalk.routing.trees import NOWHERE, Longs, Records, arc_between
 
 Words = npt.NDArray[np.uint64]
 
@@ -92,11 +92,8 @@ def scratch(brokers: int, links: int) -> Scratch:
 @kernel
 def slot_of(net: Any, at: int, hop: int) -> int:
     """Which neighbour of a broker a next hop is; one past the last for none."""
-    first = net.nodes[at].first
-    for arc in range(first, net.nodes[at + 1].first):
-        if net.arcs[arc].to == hop:
-            return int(arc - first)
-    return int(net.nodes[at + 1].first - first)
+    arc = arc_between(net, at, hop)
+    return int((net.nodes[at + 1].first if arc == NOWHERE else arc) - net.nodes[at].first)
 
 
 @kernel

@@ -3,7 +3,7 @@
 What hangs below a single link or broker is one slice of the tree as it is laid out, so nothing
 need be marked; distances are counted in steps, so a queue does instead of a heap; and what is
 read most lies in small arrays of its own. For other graphs `patches` does the same by the general
-kernel, more slowly.
+kernel, at half the speed.
 """
 
 from typing import Any, NamedTuple

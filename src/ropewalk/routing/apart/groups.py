@@ -6,28 +6,16 @@ from ropewalk.federation.facts import Federation
 from ropewalk.routing.apart.regions import Regions, listed
 from ropewalk.routing.apart.terrain import Terrain
 from ropewalk.routing.ground import members_of_group
+from ropewalk.routing.scenarios import groups_of
 
 
 def group_regions(federation: Federation, terrain: Terrain) -> Regions | None:
     """A region per risk group that takes down something of the network; None without any."""
-    down = {name: _down(federation, terrain, name) for name in _names(federation)}
+    down = {name: _down(federation, terrain, name) for name in groups_of(federation)}
     down = {name: what for name, what in down.items() if what.any()}
     if not down:
         return None
     return listed(terrain, "risk group", tuple(down), np.array(list(down.values())))
-
-
-def _names(federation: Federation) -> list[str]:
-    underlay = federation.underlay
-    used = [
-        *(one.risk_groups for one in federation.brokers.values()),
-        *(one.risk_groups for one in federation.links),
-        *(one.risk_groups for one in underlay.nodes.values()),
-        *(one.risk_groups for one in underlay.links),
-    ]
-    return list(
-        dict.fromkeys([*federation.risk_groups, *(name for names in used for name in names)])
-    )
 
 
 def _down(federation: Federation, terrain: Terrain, group: str) -> np.ndarray:

@@ -9,8 +9,6 @@ from scipy.sparse.csgraph import yen
 from ropewalk.routing.apart.proximity import proximity_factor
 from ropewalk.routing.apart.terrain import UNLIMITED, Limits, Path, Terrain
 
-NO_PATH = -9999
-
 
 def eksp(
     terrain: Terrain, primary: Path, *, radius_km: float, k: int = 3, limits: Limits = UNLIMITED

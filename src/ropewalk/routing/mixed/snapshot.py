@@ -16,10 +16,7 @@ from ropewalk.errors import UsageError
 from ropewalk.federation.arrays import Bools, Graph
 from ropewalk.federation.facts import Federation
 from ropewalk.federation.names import link_name
-from ropewalk.routing.delta import plant
-from ropewalk.routing.kernels import kernel
-from ropewalk.routing.mixed.walking import LOOPS, PATH, walk
-from ropewalk.routing.rivals.ground import (
+from ropewalk.routing.all_pairs import (
     Ground,
     by_destination,
     failing_room,
@@ -27,6 +24,9 @@ from ropewalk.routing.rivals.ground import (
     put_up,
     take_down,
 )
+from ropewalk.routing.delta import plant
+from ropewalk.routing.kernels import kernel
+from ropewalk.routing.mixed.walking import LOOPS, PATH, walk
 from ropewalk.routing.trees import FAR, NOWHERE, Longs
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import numpy as np
 from ropewalk.errors import UsageError
 from ropewalk.federation.arrays import Graph
 from ropewalk.federation.facts import Federation
+from ropewalk.routing.all_pairs import Ground, ground_of
 from ropewalk.routing.rivals.configurations import multiple_configurations
-from ropewalk.routing.rivals.ground import Ground, ground_of
 from ropewalk.routing.rivals.layers import resilient_layers
 from ropewalk.routing.rivals.lfa import lfa
 from ropewalk.routing.rivals.notvia import not_via

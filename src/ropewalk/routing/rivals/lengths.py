@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ropewalk.federation.arrays import Graph, Ints
-from ropewalk.routing.rivals.ground import Ground, distances, ground_of
+from ropewalk.routing.all_pairs import Ground, distances, ground_of
 from ropewalk.routing.rivals.layers import layer_net, link_layers
 from ropewalk.routing.trees import FAR, NOWHERE, Longs
 

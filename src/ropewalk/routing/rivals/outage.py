@@ -15,10 +15,7 @@ import numpy as np
 from ropewalk.errors import UsageError
 from ropewalk.federation.arrays import Graph, Ints
 from ropewalk.federation.facts import Federation
-from ropewalk.routing.delta import plant
-from ropewalk.routing.kernels import kernel
-from ropewalk.routing.mixed.walking import PATH, walk
-from ropewalk.routing.rivals.ground import (
+from ropewalk.routing.all_pairs import (
     Ground,
     by_destination,
     distances,
@@ -27,6 +24,9 @@ from ropewalk.routing.rivals.ground import (
     put_up,
     take_down,
 )
+from ropewalk.routing.delta import plant
+from ropewalk.routing.kernels import kernel
+from ropewalk.routing.mixed.walking import PATH, walk
 from ropewalk.routing.trees import FAR, Longs, net_of
 
 if TYPE_CHECKING:

@@ -9,9 +9,7 @@ fewest, because every part of a piece is a piece.
 
 from typing import Any
 
-from ropewalk.routing.delta import plant
-from ropewalk.routing.kernels import kernel
-from ropewalk.routing.rivals.ground import (
+from ropewalk.routing.all_pairs import (
     Ground,
     avoids_link,
     failing_room,
@@ -19,6 +17,8 @@ from ropewalk.routing.rivals.ground import (
     take_down,
     through,
 )
+from ropewalk.routing.delta import plant
+from ropewalk.routing.kernels import kernel
 from ropewalk.routing.rivals.scheme import Failures, Repair, Scheme, nothing
 from ropewalk.routing.trees import FAR
 

@@ -9,7 +9,7 @@ from ropewalk.errors import UsageError
 from ropewalk.federation.arrays import Graph, Ints
 from ropewalk.routing.delta import Tree, fail, restore, tree_room
 from ropewalk.routing.kernels import kernel
-from ropewalk.routing.trees import FAR, NOWHERE, STATE, Longs, Net, grow, net_of
+from ropewalk.routing.trees import FAR, NOWHERE, STATE, Longs, Net, arc_between, grow, net_of
 from ropewalk.routing.workers import spread
 
 T = TypeVar("T")
@@ -92,21 +92,6 @@ def _fill(ground: Any, start: int, stop: int) -> None:
             if u != to and state[u].hop != NOWHERE:
                 found = arc_between(ground.net, u, state[u].hop)
             ground.arc[to, u] = found
-
-
-@kernel
-def arc_between(net: Any, u: int, v: int) -> Any:
-    """The arc from a broker to a neighbour, or -1 for none."""
-    low, high = net.nodes[u].first, net.nodes[u + 1].first
-    while low < high:
-        middle = (low + high) >> 1
-        if net.arcs[middle].to < v:
-            low = middle + 1
-        else:
-            high = middle
-    if low < net.nodes[u + 1].first and net.arcs[low].to == v:
-        return low
-    return NOWHERE
 
 
 @kernel
