@@ -19,7 +19,7 @@ from numba import config, njit
 F = TypeVar("F", bound=Callable[..., object])
 
 OLD_S = 7 * 24 * 3600
-SOURCES = ("routing", "verify")
+SOURCES = ("pipeline", "routing", "verify")
 """Packages that hold kernels."""
 
 
