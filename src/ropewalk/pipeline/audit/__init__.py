@@ -1,0 +1,1 @@
+"""Audits of a trace: what its rows prove against the contracts."""
