@@ -1,0 +1,176 @@
+"""The audit on Spark: each task is given the files of buckets as bytes, and tells what they prove.
+
+What costs in Spark is rows that cross between the JVM and Python; here only files and violations
+do. Messages of conversations are given away in pieces and gathered by conversation in a second
+step of the same job. `plain` holds the same audits as DataFrame operations: slower, and the
+form for tables that were not written by us.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, NamedTuple
+
+import pyarrow as pa
+
+from ropewalk.federation.facts import Federation
+from ropewalk.pipeline.audit import control as of_control
+from ropewalk.pipeline.audit import found as to
+from ropewalk.pipeline.audit import protocol
+from ropewalk.pipeline.audit.bucket import bucket
+from ropewalk.pipeline.audit.contracts import NO_PROTOCOL, Contracts, contracts_of
+from ropewalk.pipeline.audit.due import (
+    Control,
+    DueRows,
+    Stretch,
+    Window,
+    control_rows,
+    due_rows,
+    stretches_of,
+    windows_of,
+)
+from ropewalk.pipeline.audit.judge import REASONS, judge
+from ropewalk.pipeline.batches import Batches, batch, rows
+from ropewalk.pipeline.ingest.packing import as_bytes, from_bytes
+from ropewalk.pipeline.shapes import VIOLATIONS
+from ropewalk.pipeline.store import Store
+from ropewalk.protocol.automaton import Automaton
+from ropewalk.trace.columns import stored_schema
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+DEADLINE_NS = 5_000_000_000
+TOLD = "part int, what string, content binary"
+ARROW_TOLD = pa.schema([("part", pa.int32()), ("what", pa.string()), ("content", pa.binary())])
+"""What a task tells: violations, what it could not check, or messages of conversations."""
+UNCHECKED = pa.schema([("code", pa.string()), ("topic", pa.int64()), ("reason", pa.string())])
+PARTS = 64
+"""Into how many parts conversations are cut."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ground:
+    """What an audit holds rows against: contracts, who is due what, protocols."""
+
+    contracts: Contracts
+    due: DueRows
+    deadline_ns: int
+    tables: protocol.Tables
+    control: Sequence[Control]
+    windows: Sequence[Window]
+    stretches: Mapping[int, Sequence[Stretch]]
+    horizon: int
+    topics: Mapping[int, str]
+
+
+class Audited(NamedTuple):
+    """All violations of a trace, and what could not be checked."""
+
+    violations: pa.Table
+    unchecked: pa.Table
+
+
+def audit(
+    spark: "SparkSession",
+    store: Store,
+    federation: Federation,
+    *,
+    deadline_ns: int = DEADLINE_NS,
+    horizon_ns: int | None = None,
+    protocols: Mapping[str, Automaton] | None = None,
+) -> Audited:
+    """Everything that the rows of a store prove against the contracts of a federation."""
+    ground = ground_of(store, federation, deadline_ns, horizon_ns, protocols or {})
+    told = judged(store.contents(spark), ground)
+    if (ground.contracts.protocol != NO_PROTOCOL).any():
+        told = conversations_judged(told, ground.tables)
+    return _gathered(told.toArrow(), ground)
+
+
+def ground_of(
+    store: Store,
+    federation: Federation,
+    deadline_ns: int = DEADLINE_NS,
+    horizon_ns: int | None = None,
+    protocols: Mapping[str, Automaton] | None = None,
+) -> Ground:
+    """What rows are held against; small beside them, and sent along with the work."""
+    names = store.names("topic")
+    seen = store.last_seen()
+    horizon = max(seen.values(), default=0)
+    horizon = horizon if horizon_ns is None else min(horizon, horizon_ns)
+    table = store.table("control")
+    control = control_rows(stored_schema("control").empty_table() if table is None else table)
+    windows = windows_of(control)
+    stretches = stretches_of(control, seen, horizon)
+    due = due_rows(windows, stretches, horizon, names)
+    automata = dict(sorted((protocols or {}).items()))
+    contracts = contracts_of(federation, names, automata)
+    tables = protocol.tables_of(list(automata.values()))
+    return Ground(contracts, due, deadline_ns, tables, control, windows, stretches, horizon, names)
+
+
+def judged(files: "DataFrame", ground: Ground) -> "DataFrame":
+    """The files of buckets (bucket, content), judged; messages of conversations given away."""
+    contracts, due, deadline = ground.contracts, ground.due, ground.deadline_ns
+
+    def run(batches: Batches) -> Batches:
+        for _, contents in groupby(rows(batches), lambda row: row[0]):
+            one = bucket([content for _, content in contents], contracts, due)
+            found = judge(one, deadline)
+            if len(found.violations):
+                yield batch(ARROW_TOLD, (0, "violations", as_bytes(found.violations)))
+            if found.unchecked:
+                yield batch(ARROW_TOLD, (0, "unchecked", as_bytes(_unchecked(found.unchecked))))
+            for part, content in protocol.pieces(one.rows, one.topics, PARTS):
+                yield batch(ARROW_TOLD, (part, "conversations", content))
+
+    return files.mapInArrow(run, TOLD)
+
+
+def conversations_judged(told: "DataFrame", tables: protocol.Tables) -> "DataFrame":
+    """Conversations gathered and judged; all else as it was told."""
+
+    def run(batches: Batches) -> Batches:
+        for (part, what), group in groupby(rows(batches), lambda row: (row[0], row[1])):
+            contents = [content for _, _, content in group]
+            if what == "conversations":
+                found = protocol.judge_conversations(contents, tables)
+                if len(found):
+                    yield batch(ARROW_TOLD, (part, "violations", as_bytes(found)))
+                continue
+            for content in contents:
+                yield batch(ARROW_TOLD, (part, what, content))
+
+    gathered = told.repartition("part").sortWithinPartitions("part", "what")
+    return gathered.mapInArrow(run, TOLD)
+
+
+def _gathered(told: pa.Table, ground: Ground) -> Audited:
+    """What all tasks told, with what control rows prove."""
+    parts: dict[str, list[pa.Table]] = {"violations": [], "unchecked": []}
+    for what, content in zip(told["what"].to_pylist(), told["content"], strict=True):
+        parts[what].append(from_bytes(content.as_buffer()))
+    missing = of_control.unchecked(ground.control)
+    everything = ground.windows, ground.stretches, ground.horizon, ground.deadline_ns
+    proved: list[to.Proved] = []
+    if to.name(to.LOST_SUBSCRIPTION) not in missing:
+        proved += of_control.lost_subscriptions(*everything)
+    if to.name(to.LOST_ADVERTISEMENT) not in missing:
+        proved += of_control.lost_advertisements(ground.control, *everything, ground.topics)
+    lines = [{"code": code, "topic": None, "reason": why} for code, why in missing.items()]
+    return Audited(
+        _joined([*parts["violations"], to.as_lines(proved)], VIOLATIONS),
+        _joined([*parts["unchecked"], pa.Table.from_pylist(lines, UNCHECKED)], UNCHECKED),
+    )
+
+
+def _joined(tables: Sequence[pa.Table], schema: pa.Schema) -> pa.Table:
+    whole = pa.concat_tables([schema.empty_table(), *tables], promote_options="default")
+    return whole.sort_by([(name, "ascending") for name in schema.names if name != "evidence"])
+
+
+def _unchecked(found: Sequence[tuple[int, int]]) -> pa.Table:
+    lines = [(to.name(code), topic, REASONS[code]) for code, topic in found]
+    return pa.table(list(map(list, zip(*lines, strict=True))), schema=UNCHECKED)

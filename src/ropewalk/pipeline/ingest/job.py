@@ -1,0 +1,195 @@
+"""Ingest on Spark: files are read and cut into pieces, which are gathered into files by bucket."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from ropewalk.errors import UsageError
+from ropewalk.pipeline.ingest.counting import (
+    Run,
+    look,
+    manifest_of,
+    overlapping,
+    reasons_of,
+    replaced,
+)
+from ropewalk.pipeline.ingest.reading import SUFFIXES
+from ropewalk.pipeline.ingest.steps import files_of, pieces_of, without_repeats
+from ropewalk.pipeline.store import (
+    MANIFEST,
+    Manifest,
+    Store,
+    binary_files,
+    open_store,
+    with_paths,
+    write_manifest,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+LARGEST = 1 << 30
+"""A file goes through Spark as one value: a larger one has to be cut."""
+ROWS_PER_BUCKET = 800_000
+BYTES_PER_ROW = {".parquet": 14, ".gz": 14, ".jsonl": 200, ".ndjson": 200}
+"""Roughly; only the number of buckets depends on it."""
+MOST_BUCKETS = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Ingested:
+    """What a run did: rows in, let in and put aside (by reason), and files passed over."""
+
+    rows: int
+    good: int
+    quarantined: int
+    reasons: dict[str, int]
+    files: int
+    passed_over: int
+    store: Store
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """For a report."""
+        return {
+            "files": self.files,
+            "passed_over": self.passed_over,
+            "in": self.rows,
+            "good": self.good,
+            "quarantined": self.quarantined,
+            "reasons": self.reasons,
+            "stored": self.store.manifest.rows,
+            "buckets": self.store.manifest.buckets,
+        }
+
+
+def ingest(
+    spark: "SparkSession", traces: Sequence[Path], folder: Path, *, buckets: int | None = None
+) -> Ingested:
+    """Take trace files into the store in `folder`, which is made if it is not there.
+
+    Files that are in it already are passed over: running twice adds nothing.
+    """
+    found = trace_files(traces)
+    manifest = _opened(folder, found, buckets)
+    known = {(one.path, one.size, one.modified_ns) for one in manifest.sources}
+    new = [one for one in found if stamp(one) not in known]
+    if not new:
+        return Ingested(0, 0, 0, {}, 0, len(found), Store(folder, manifest))
+    paths = [str(one.resolve()) for one in new]
+    taken = take_in(spark, binary_files(spark, paths), paths, folder, manifest)
+    stamps = {path: (size, modified) for path, size, modified in map(stamp, new)}
+    sources = tuple(
+        replace(one, size=stamps[one.path][0], modified_ns=stamps[one.path][1])
+        if one.path in stamps
+        else one
+        for one in taken.sources
+    )
+    store = Store(folder, replace(taken, sources=sources))
+    write_manifest(folder, store.manifest)
+    return _ingested(store, manifest, len(found))
+
+
+def take_in(
+    spark: "SparkSession",
+    frame: "DataFrame",
+    paths: Sequence[str],
+    folder: Path,
+    manifest: Manifest,
+) -> Manifest:
+    """Write files (path, content) into a store; the manifest in which they count is returned.
+
+    Nothing counts until that manifest is written.
+    """
+    run = Run(uuid4().hex[:12], manifest, list(paths))
+    numbers = {path: run.first + at for at, path in enumerate(paths)}
+    pieces = pieces_of(frame, numbers, run.digests, manifest.buckets)
+    files = files_of(pieces, manifest.buckets, run.name)
+    written = [look(folder, path, run.name) for path in write_files(spark, files, folder)]
+    clashing = overlapping(manifest.files, written)
+    if clashing:
+        new = [one.path for one in clashing if one.run == run.name]
+        files = without_repeats(with_paths(spark, folder, clashing), new)
+        again = [look(folder, path, run.name) for path in write_files(spark, files, folder)]
+        written = replaced(written, again)
+    return manifest_of(folder, run, written)
+
+
+def write_files(spark: "SparkSession", files: "DataFrame", folder: Path) -> list[str]:
+    """Put rows (path, content) into a folder as files; their paths."""
+    from ropewalk.pipeline.sink import FORMAT, Files
+
+    spark.dataSource.register(Files)
+    done = folder / f".done-{uuid4().hex}.json"
+    writer = files.write.format(FORMAT).option("folder", str(folder)).option("done", str(done))
+    writer.mode("append").save()
+    try:
+        return [one["path"] for one in json.loads(done.read_text(encoding="utf-8"))]
+    finally:
+        done.unlink()
+
+
+def trace_files(traces: Sequence[Path]) -> list[Path]:
+    """The trace files among these files and folders; UsageError for what is none."""
+    found: dict[Path, None] = {}
+    for one in traces:
+        if not one.exists():
+            raise UsageError(f"{one}: there is no such file or folder")
+        if one.is_file() and not one.name.lower().endswith(SUFFIXES):
+            raise UsageError(f"{one}: is no trace: its name ends in none of {', '.join(SUFFIXES)}")
+        inside = sorted(one.rglob("*")) if one.is_dir() else [one]
+        files = [
+            file
+            for file in inside
+            if file.name.lower().endswith(SUFFIXES) and not file.name.startswith((".", "_"))
+        ]
+        if not files:
+            raise UsageError(f"{one}: holds no trace: no name ends in {', '.join(SUFFIXES)}")
+        found |= dict.fromkeys(files)
+    for file in found:
+        if file.stat().st_size > LARGEST:
+            raise UsageError(f"{file}: is larger than {LARGEST >> 20} MiB: cut it into several")
+    return list(found)
+
+
+def stamp(file: Path) -> tuple[str, int, int]:
+    """By what a file is recognised without being read."""
+    stat = file.stat()
+    return str(file.resolve()), stat.st_size, stat.st_mtime_ns
+
+
+def _opened(folder: Path, traces: Sequence[Path], buckets: int | None) -> Manifest:
+    """The manifest of a store, or of a new one with as many buckets as its first traces need."""
+    if (folder / MANIFEST).exists():
+        manifest = open_store(folder).manifest
+        if buckets not in (None, manifest.buckets):
+            raise UsageError(
+                f"{folder}: has {manifest.buckets} buckets, not {buckets}: leave out --buckets,"
+                " or ingest into another folder"
+            )
+        return manifest
+    if buckets is None:
+        rows = sum(one.stat().st_size / BYTES_PER_ROW[one.suffix.lower()] for one in traces)
+        buckets = min(MOST_BUCKETS, 1 << max(4, round(rows / ROWS_PER_BUCKET) - 1).bit_length())
+    elif buckets < 1 or buckets & (buckets - 1) or buckets > MOST_BUCKETS:
+        raise UsageError(f"--buckets {buckets}: a power of two up to {MOST_BUCKETS} is needed")
+    folder.mkdir(parents=True, exist_ok=True)
+    return Manifest(buckets)
+
+
+def _ingested(store: Store, before: Manifest, found: int) -> Ingested:
+    new = store.manifest.sources[len(before.sources) :]
+    taken = [one for one in new if one.rows]
+    files = store.manifest.files[len(before.files) :]
+    return Ingested(
+        sum(one.rows for one in new),
+        sum(one.good for one in new),
+        sum(one.quarantined for one in new),
+        reasons_of(store.folder, files),
+        len(taken),
+        found - len(taken),
+        store,
+    )
