@@ -18,7 +18,7 @@ from ropewalk.verify import verify
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A package of two kernels in two files, the second calling the first."""
     root = tmp_path / "pack"
-    for source in kernels.SOURCES:
+    for source in kernels.TABLES:
         (root / source).mkdir(parents=True)
     (root / "routing" / "one.py").write_text("def one(): return 1\n")
     monkeypatch.setattr(kernels, "__file__", str(root / "routing" / "kernels.py"))

@@ -1,8 +1,8 @@
 """How kernels are compiled: when first called, and kept on disk for the next process.
 
 Numba asks only whether a function's own file has changed, not the files of what it calls: a
-kernel could go on with an old version of another. So all are kept in a folder whose name stands
-for the sources of all of them.
+kernel could go on with an old version of another. So they are kept in folders whose names stand
+for the sources of all that are kept there.
 """
 
 import os
@@ -19,14 +19,14 @@ from numba import config, njit
 F = TypeVar("F", bound=Callable[..., object])
 
 OLD_S = 7 * 24 * 3600
-SOURCES = ("pipeline", "routing", "verify")
-"""Packages that hold kernels."""
+TABLES = ("routing", "verify")
+"""Packages whose kernels call each other; a job of the pipeline has kernels of its own."""
 
 
 def kernel(function: F) -> F:
     """Compile a function when it is first called; it lets go of the interpreter's lock."""
     settings: Any = config
-    elsewhere, folder = settings.CACHE_DIR, _folder()
+    elsewhere, folder = settings.CACHE_DIR, _folder(_sources(function.__module__))
     settings.CACHE_DIR = str(folder or elsewhere)
     try:
         compiled: Any = njit(cache=folder is not None, nogil=True)(function)
@@ -35,12 +35,22 @@ def kernel(function: F) -> F:
     return cast("F", compiled)
 
 
+def _sources(module: str) -> tuple[str, ...]:
+    """The folders whose sources a kernel of this module may depend on.
+
+    >>> _sources("ropewalk.pipeline.audit.fifo"), _sources("ropewalk.routing.trees")
+    (('trace', 'pipeline/audit'), ('routing', 'verify'))
+    """
+    parts = module.split(".")[1:]
+    return ("trace", "/".join(parts[:2])) if parts[:1] == ["pipeline"] else TABLES
+
+
 @cache
-def _folder() -> Path | None:
+def _folder(sources: tuple[str, ...] = TABLES) -> Path | None:
     """Where compiled kernels are kept: beside the sources, in the user's cache, or nowhere."""
     package = Path(__file__).parent.parent
     digest = blake2b(digest_size=8)
-    for source in SOURCES:
+    for source in sources:
         for file in sorted((package / source).rglob("*.py")):
             digest.update(file.read_bytes())
     homes: tuple[Callable[[], Path], ...] = (lambda: package / "__pycache__", _users_cache)
