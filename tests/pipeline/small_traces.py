@@ -11,11 +11,8 @@ from typing import Any
 
 from ropewalk.federation.facts import Broker, Contract, Federation, Topic
 from ropewalk.protocol.automaton import Automaton, automaton
+from tests.pipeline.small_brinks import DEADLINE_NS, WITHIN_MS, Row, brink
 
-Row = dict[str, Any]
-
-DEADLINE_NS = 50
-WITHIN_MS = 0.00003
 MOST_ROWS, FEWEST_ROWS = 150, 20
 
 DEAL = """\
@@ -339,7 +336,7 @@ def _slips(maker: Maker, rows: list[Row]) -> list[Row]:
     for row in random.sample(kept, len(kept) // 12):
         row["ts_ns"] = max(0, row["ts_ns"] + random.choice((-1, 1)))
     if random.random() < 0.4:
-        kept += _brink(random)
+        kept += brink(random)
     if random.random() < 0.05:
         kept = [row for row in kept if row["kind"] != "subscribed"]
     kept += [dict(row) for row in random.sample(kept, len(kept) // 30)]
@@ -349,41 +346,3 @@ def _slips(maker: Maker, rows: list[Row]) -> list[Row]:
     if len(kept) > MOST_ROWS:
         kept = [kept[i] for i in sorted(random.sample(range(len(kept)), MOST_ROWS))]
     return kept
-
-
-def _brink(random: Random) -> list[Row]:
-    """A client that is online and subscribed just long enough, or a nanosecond too short."""
-    own, far = random.choice((0, 0, 7)), random.choice((0, 0, 4))
-    t, within = 500, round(WITHIN_MS * 1_000_000)
-    lo, hi = t - far, t + far
-    longest = random.choice((DEADLINE_NS, DEADLINE_NS, within))
-
-    def around(when: int) -> int:
-        return when + random.choice((-1, 0, 0, 1))
-
-    steps: list[tuple[int, str, Row]] = [
-        (random.choice((around(lo), 400)) - own, "connect", {}),
-        (random.choice((around(lo), 400)) - own, "subscribed", {"topic": "a/late"}),
-        (hi - own, "subscribe", {"topic": "a/x"}),
-        (around(hi + longest) + own, random.choice(("disconnect", "connect")), {}),
-        (random.choice((1900, around(hi + DEADLINE_NS))), "sample", {"window_ns": 9}),
-    ]
-    message = {"topic": "a/late", "producer": "brink", "pseq": 1}
-    if random.random() < 0.4:
-        steps.append((around(hi + within) + own, "deliver", message))
-    base = {"node": "near", "clock_err_ns": own, "client": "e"}
-    near = [
-        {**base, "ts_ns": ts, "li": li, "kind": kind, **more}
-        for li, (ts, kind, more) in enumerate(steps)
-    ]
-    advertisement = {"topic": "a/late", "producer": "brink"}
-    away = [
-        ("far", "accepted", message),
-        ("far", "advertise", {**advertisement, "hop": 0}),
-        ("off", "advertise", {**advertisement, "hop": 1}),
-    ]
-    base = {"ts_ns": t, "clock_err_ns": far}
-    return near + [
-        {**base, "node": node, "li": li, "kind": kind, **more}
-        for li, (node, kind, more) in enumerate(away)
-    ]
