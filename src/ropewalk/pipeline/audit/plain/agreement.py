@@ -47,14 +47,7 @@ def global_order(events: "DataFrame", contracts: "DataFrame") -> "DataFrame":
 
     The steps on islands are gathered here: where consumers agree there are none.
     """
-    numbered = _on_islands(_numbered(events, contracts))
-    steps = query(
-        """
-        select topic, island, from_message, to_message, min(struct(from_at, to_at)) as rows
-        from {steps} group by topic, island, from_message, to_message
-        """,
-        steps=_steps(numbered, "topic, island"),
-    )
+    steps = _steps(_on_islands(_numbered(events, contracts)))
     edges = [
         Edge((row.topic, *row.from_message), (row.topic, *row.to_message), tuple(row.rows))
         for row in steps.collect()
@@ -70,57 +63,52 @@ def _numbered(events: "DataFrame", contracts: "DataFrame") -> "DataFrame":
     return query(
         """
         with begun as (
-          select topic, producer, pseq, min(order_ts) as begun
-          from {firsts} group by topic, producer, pseq),
-        numbered as (
-          select *, row_number() over (
-            partition by topic order by begun, producer, pseq) as position
-          from begun)
-        select topic, position, producer, pseq, client, node, incarnation, li, at
-        from {firsts} join numbered using (topic, producer, pseq)
+          select *, min(order_ts) over (partition by topic, producer, pseq) as begun from {firsts})
+        select topic, producer, pseq, client, node, incarnation, li, at,
+          dense_rank() over (partition by topic order by begun, producer, pseq) as position
+        from begun
         """,
         firsts=first_deliveries(events, contracts, "`order` = 'total'"),
     )
 
 
-def _steps(numbered: "DataFrame", within: str) -> "DataFrame":
-    """From each message to the next of a consumer at a node."""
+def _on_islands(numbered: "DataFrame") -> "DataFrame":
+    """The deliveries of messages that a step back spans; an `island` has its first's number."""
     return query(
-        f"""
-        with following as (
-          select {within}, position, struct(producer, pseq) as to_message, at as to_at,
-            lag(struct(position, struct(producer, pseq) as message, at)) over (
-              partition by {within}, client, node order by incarnation, li) as last
-          from {{numbered}})
-        select {within}, last.position as from_position, last.message as from_message,
-          last.at as from_at, position as to_position, to_message, to_at
-        from following where last is not null
-        """,  # noqa: S608 - columns of this module
+        """
+        with stepped as (
+          select *, lag(position) over (
+            partition by topic, client, node order by incarnation, li) as last
+          from {numbered}),
+        spanned as (
+          select *,
+            max(if(last > position, last, null)) over (
+              partition by topic order by position range unbounded preceding) as reach,
+            max(if(last > position, last, null)) over (
+              partition by topic order by position
+              range between unbounded preceding and 1 preceding) as reached
+          from stepped)
+        select * except (last, reach, reached),
+          max(if(reached is null or reached < position, position, null)) over (
+            partition by topic order by position range unbounded preceding) as island
+        from spanned where reach >= position
+        """,
         numbered=numbered,
     )
 
 
-def _on_islands(numbered: "DataFrame") -> "DataFrame":
-    """The deliveries of messages that a step back spans, with the number of their `island`."""
+def _steps(islands: "DataFrame") -> "DataFrame":
+    """From each message to the next of a consumer at a node, on one island."""
     return query(
         """
-        with back as (
-          select topic, to_position as position, max(from_position) as until
-          from {steps} where to_position < from_position group by topic, to_position),
-        messages as (select distinct topic, position from {numbered}),
-        spanned as (
-          select topic, position,
-            max(until) over (partition by topic order by position
-                             rows unbounded preceding) as reach,
-            max(until) over (partition by topic order by position
-                             rows between unbounded preceding and 1 preceding) as reached
-          from messages left join back using (topic, position)),
-        islands as (
-          select topic, position, count_if(reached is null or reached < position) over (
-            partition by topic order by position rows unbounded preceding) as island
-          from spanned where reach >= position)
-        select * from {numbered} join islands using (topic, position)
+        with following as (
+          select topic, struct(producer, pseq) as to_message, at as to_at,
+            lag(struct(struct(producer, pseq) as message, at)) over (
+              partition by topic, island, client, node order by incarnation, li) as last
+          from {islands})
+        select topic, last.message as from_message, to_message,
+          min(struct(last.at as from_at, to_at)) as rows
+        from following where last is not null group by topic, last.message, to_message
         """,
-        numbered=numbered,
-        steps=_steps(numbered, "topic"),
+        islands=islands,
     )

@@ -45,20 +45,20 @@ def _overtaken_elsewhere(firsts: "DataFrame") -> "DataFrame":
     """
     return query(
         """
-        with roaming as (
-          select topic, client, producer, collect_set(node) as nodes
-          from {firsts} group by topic, client, producer having size(nodes) > 1),
-        moved as (select * from {firsts} join roaming using (topic, client, producer)),
+        with moved as (
+          select *, collect_set(node) over (partition by topic, client, producer) as nodes
+          from {firsts}),
         marks as (
-          select topic, client, producer, pseq, at, node as seen_from, early as moment, 0 as ended,
-            null as done from moved
-          union all
-          select topic, client, producer, pseq, at, explode(array_remove(nodes, node)), late, 1,
-            struct(pseq, at) from moved),
+          select topic, client, producer, pseq, at, inline(concat(
+            array(struct(node as seen_from, early as moment, 0 as ended)),
+            transform(array_remove(nodes, node),
+              one -> struct(one as seen_from, late as moment, 1 as ended))))
+          from moved where size(nodes) > 1),
         behind as (
-          select topic, producer, pseq, client, at, ended, max(done) over (
-            partition by topic, client, producer, seen_from order by moment, ended
-            rows between unbounded preceding and 1 preceding) as ahead
+          select topic, producer, pseq, client, at, ended,
+            max(if(ended = 1, struct(pseq, at), null)) over (
+              partition by topic, client, producer, seen_from order by moment, ended
+              rows between unbounded preceding and 1 preceding) as ahead
           from marks)
         select topic, producer, pseq, client, at, ahead
         from behind where ended = 0 and ahead.pseq > pseq
@@ -77,17 +77,14 @@ def priority(events: "DataFrame", contracts: "DataFrame") -> "DataFrame":
     firsts = first_deliveries(events, contracts, "`order` = 'priority'")
     found = query(
         """
-        with levels as (
-          select topic, client, node, collect_set(priority) as levels
-          from {firsts} group by topic, client, node),
-        waiting as (
-          select topic, client, node, q.incarnation, q.li, q.priority,
-            struct(f.incarnation, f.li, q.at as queued, f.at as taken) as until
-          from {queued} q join {firsts} f using (topic, producer, pseq, client, node)),
+        with levelled as (
+          select *, collect_set(priority) over (partition by topic, client, node) as levels
+          from {firsts}),
         marks as (
-          select topic, client, node, explode(filter(levels, one -> one < priority)) as level,
-            incarnation, li, null as producer, null as pseq, null as at, until
-          from waiting join levels using (topic, client, node)
+          select topic, client, node, explode(filter(levels, one -> one < q.priority)) as level,
+            q.incarnation, q.li, null as producer, null as pseq, null as at,
+            struct(f.incarnation, f.li, q.at as queued, f.at as taken) as until
+          from {queued} q join levelled f using (topic, producer, pseq, client, node)
           union all
           select topic, client, node, priority, incarnation, li, producer, pseq, at, null
           from {firsts}),
