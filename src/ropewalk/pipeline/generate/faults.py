@@ -48,8 +48,9 @@ def _repeating() -> list[int]:
 def lost(scene: Scene, turn: int) -> bool:
     """A message that a client had to get and never gets; at times from a backlog."""
     made = scene.made
-    sure = made.backlog if turn % 3 == 2 and made.backlog.any() else made.calm
-    for one in scene.candidates(sure & scene.kinds(*_repeating())):
+    due = scene.kinds(*_repeating())
+    waited = scene.candidates(due & made.backlog) if turn % 3 == 2 else ()
+    for one in (*waited, *scene.candidates(due & made.calm)):
         if scene.free(one):
             made.kept[one] = False
             scene.take(one)
