@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from ropewalk.errors import UsageError
 from ropewalk.pipeline.rates.covariance import (
-    TASKS,
     Covariance,
     covariance_of,
     dealt,
@@ -101,7 +100,7 @@ def test_a_type_too_narrow_would_give_other_sums(monkeypatch: pytest.MonkeyPatch
 def test_spark_makes_the_same_matrix(spark: "SparkSession", precision: Any, bound: float) -> None:
     counts = random_counts(4, 120, 700)
     grid = grid_from(counts)
-    found = covariance_of(spark, grid, precision=precision)
+    found = covariance_of(spark, grid, precision=precision, tasks=3)
     truth = np.cov(counts[:, grid.topics], rowvar=False)
     assert relative_error(found.dense(), truth) < bound
     assert found.matrix.dtype == precision
@@ -128,7 +127,7 @@ def test_without_zero_windows_the_mean_is_another() -> None:
 
 def test_blocks_are_dealt_to_each_task_once_and_evenly() -> None:
     blocks = blocks_of(10_000)
-    hands = [dealt(blocks, task, TASKS) for task in range(TASKS)]
+    hands = [dealt(blocks, task, 8) for task in range(8)]
     assert sorted(block for hand in hands for block in hand) == blocks
     areas = [sum((end - first) * (10_000 - first) for first, end in hand) for hand in hands]
     assert max(areas) < 1.15 * min(areas)

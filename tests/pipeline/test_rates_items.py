@@ -12,7 +12,7 @@ from .test_rates_covariance import random_counts
 NAMES = [f"{first}/{second}" for first in "abc" for second in "wxyz"]
 
 
-def covariance_from(seed: int) -> tuple[np.ndarray, Covariance, Traffic]:  # type: ignore[type-arg]
+def covariance_from(seed: int) -> tuple[np.ndarray, Covariance, Traffic]:
     counts = random_counts(seed, 25, len(NAMES))
     rng = np.random.default_rng(seed)
     matrix = np.cov(counts, rowvar=False)
@@ -24,7 +24,7 @@ def covariance_from(seed: int) -> tuple[np.ndarray, Covariance, Traffic]:  # typ
     return counts, made, traffic
 
 
-def summed(counts: np.ndarray, items: Items) -> np.ndarray:  # type: ignore[type-arg]
+def summed(counts: np.ndarray, items: Items) -> np.ndarray:
     """The items' own counts: what their mean and covariance must be those of."""
     return np.stack([counts[:, items.of_topic == i].sum(1) for i in range(len(items.names))], 1)
 

@@ -32,7 +32,9 @@ Part = slice | Numbers | list[int]
 BLOCKS = "first int, width string, content binary"
 """A block of rows of the sums of products, from topic `first` on."""
 
-TASKS = 8
+TASK_PRODUCTS = 50e6
+"""Products that are worth a task: fewer take less time than a task's start."""
+
 FILES = ("topics.npy", "mean.npy", "covariance.npy", "rates.json")
 """What a folder of a covariance holds."""
 
@@ -93,7 +95,7 @@ def load_covariance(folder: str | Path) -> Covariance:
 
 
 def covariance_of(
-    spark: "SparkSession", grid: Grid, *, precision: Precision = "float32", tasks: int = TASKS
+    spark: "SparkSession", grid: Grid, *, precision: Precision = "float32", tasks: int | None = None
 ) -> Covariance:
     """The covariance of a grid's topics, multiplied by Spark's workers."""
     if precision not in ("float32", "float64"):
@@ -110,22 +112,29 @@ def covariance_of(
     return Covariance(grid.topics, grid.windows, mean, matrix)
 
 
-def gram_blocks(spark: "SparkSession", grid: Grid, tasks: int = TASKS) -> "DataFrame":
+def gram_blocks(spark: "SparkSession", grid: Grid, tasks: int | None = None) -> "DataFrame":
     """The sums of products as rows (BLOCKS): the first block is the widest, the last the narrowest.
 
     So a task takes every n-th block, alternately from either end.
     """
     blocks = blocks_of(len(grid.topics))
-    tasks = max(min(tasks, len(blocks)), 1)
+    wanted = tasks or tasks_for(grid)
+    dealers = max(min(wanted, len(blocks)), 1)
 
     def run(batches: Batches) -> Batches:
         products = products_of(grid)
         for batch in batches:
             for task in batch.column("id").to_pylist():
-                for first, end in dealt(blocks, task, tasks):
+                for first, end in dealt(blocks, task, dealers):
                     yield _packed(first, gram_block(products, first, end))
 
-    return spark.range(0, tasks, 1, tasks).mapInArrow(run, BLOCKS)
+    return spark.range(0, dealers, 1, dealers).mapInArrow(run, BLOCKS)
+
+
+def tasks_for(grid: Grid) -> int:
+    """How many tasks the products of a grid are worth: at least two."""
+    filled = np.diff(grid.starts).astype(np.float64)
+    return 2 + int((filled**2).sum() / 2 / TASK_PRODUCTS)
 
 
 def dealt(blocks: list[tuple[int, int]], task: int, tasks: int) -> list[tuple[int, int]]:
