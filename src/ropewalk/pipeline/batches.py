@@ -20,5 +20,6 @@ def rows(batches: Batches) -> Iterator[tuple[Any, ...]]:
 
 def batch(schema: pa.Schema, row: Sequence[object]) -> pa.RecordBatch:
     """A batch of one row."""
-    columns = [pa.array([value], one.type) for value, one in zip(row, schema, strict=True)]
+    values = [one.to_pybytes() if isinstance(one, pa.Buffer) else one for one in row]
+    columns = [pa.array([value], one.type) for value, one in zip(values, schema, strict=True)]
     return pa.RecordBatch.from_arrays(columns, schema=schema)

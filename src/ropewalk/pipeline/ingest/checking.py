@@ -49,9 +49,9 @@ def checked(parsed: Parsed) -> Checked:
             for at in np.flatnonzero(good & wrong).tolist()
         ]
         good &= ~wrong
-    if good.all():
-        return Checked(table, names, lines, bad)
     chosen = {name: one.chosen(good) for name, one in names.items()}
+    if good.all():
+        return Checked(table, chosen, lines, bad)
     return Checked(table.filter(pa.array(good)), chosen, lines[good], bad)
 
 

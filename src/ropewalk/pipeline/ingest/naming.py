@@ -45,6 +45,8 @@ class Names:
         places = self.places[rows]
         used = np.zeros(len(self.names) + 1, np.bool_)
         used[places] = True
+        if used[:-1].all():
+            return Names(places, self.names)
         new = np.cumsum(used[:-1]) - 1
         names = [name for name, there in zip(self.names, used, strict=False) if there]
         return Names(np.append(new, -1)[places], names)
