@@ -17,10 +17,12 @@ from ropewalk.cli import (
     generate,
     new,
     paths,
+    pipeline,
     read,
     route,
     schema,
     smv,
+    trace,
     verify,
 )
 from ropewalk.cli.contract import Exit, print_failure
@@ -31,6 +33,7 @@ class Verbs(typer.core.TyperGroup):
 
     ORDER = (
         *("new", "generate", "read", "verify", "diff", "smv", "route", "paths"),
+        *("pipeline", "trace"),
         *("explain", "schema", "demo"),
     )
 
@@ -61,6 +64,8 @@ app.command("diff")(diff.diff)
 app.command("smv")(smv.smv)
 app.add_typer(route.app, name="route")
 app.command("paths")(paths.paths)
+app.add_typer(pipeline.app, name="pipeline")
+app.add_typer(trace.app, name="trace")
 app.command("demo")(demo.demo)
 app.command("explain")(explain.explain)
 app.command("schema")(schema.schema)

@@ -331,3 +331,8 @@ def _with_own_server(builder: Any, settings: Mapping[str, str]) -> Any:
 
 def _first_line(error: Exception) -> str:
     return str(error).strip().partition("\n")[0]
+
+
+def is_active() -> bool:
+    """Whether this process has a session already."""
+    return _active() is not None

@@ -10,7 +10,7 @@
 A state is what a transition names. States and labels keep the order in which the file names them.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,6 +58,11 @@ def load_automaton(path: Path | str) -> Automaton:
         reason = error.strerror or "no reason given"
         raise UsageError(f"{path}: cannot be read ({reason}): name a protocol file") from None
     return automaton(text, file=str(path))
+
+
+def load_automata(protocols: Mapping[str, str], folder: Path) -> dict[str, Automaton]:
+    """The protocols of a federation by name; their files are named from its folder."""
+    return {name: load_automaton(folder / path) for name, path in protocols.items()}
 
 
 def automaton(text: str, *, file: str = "protocol") -> Automaton:

@@ -1,0 +1,291 @@
+"""`ropewalk pipeline`: traces through Spark: ingest, rates, calibrate, audit and others."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from ropewalk.cli.contract import Json, contract, finish, progress
+from ropewalk.cli.files import load_from
+from ropewalk.cli.spark import Master, Remote, started, work_of
+from ropewalk.errors import UsageError
+from ropewalk.report.document import Document, Outcome
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from ropewalk.findings import Finding
+    from ropewalk.pipeline.folders import Work
+
+app = typer.Typer(
+    help="Run traces through Spark: ingest|rates|calibrate|audit|survive|stream|all FOLDER.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+Folder = Annotated[
+    Path, typer.Argument(help="A working folder: traces/, federation.yaml, and what jobs make.")
+]
+Federation = Annotated[
+    Path | None,
+    typer.Option("--federation", help="The federation file. Default: FOLDER/federation.yaml."),
+]
+Deadline = Annotated[
+    float, typer.Option("--deadline-ms", min=0, help="How long a delivery may take at most.")
+]
+Traces = Annotated[
+    list[Path] | None,
+    typer.Option("--traces", help="Trace files or folders. Default: FOLDER/traces, or FOLDER."),
+]
+Window = Annotated[float, typer.Option("--window-s", help="Length of a window, in seconds.")]
+Peak = Annotated[
+    str,
+    typer.Option(help="Which windows count: busiest:1 (hours of each day), quantile:0.95, all."),
+]
+Precision = Annotated[
+    Literal["float32", "float64"], typer.Option(help="Numbers of the covariance matrix.")
+]
+FactorCount = Annotated[
+    int | None, typer.Option("--factors", min=0, help="How many factors. Default: few enough.")
+]
+
+
+@app.command("ingest")
+def ingest_(
+    folder: Folder,
+    traces: Traces = None,
+    buckets: Annotated[int | None, typer.Option(help="Of a new store: a power of two.")] = None,
+    master: Master = None,
+    remote: Remote = None,
+    as_json: Json = False,
+) -> None:
+    """Take traces into FOLDER/store; bad rows are put aside with file, line and reason."""
+    with contract("pipeline ingest", as_json=as_json), started(master, remote) as spark:
+        from ropewalk.report.pipeline import ingest_text
+
+        summary = _ingest(spark, work_of(folder), traces, buckets)
+        _finish("pipeline ingest", "ok", summary, ingest_text(summary), as_json=as_json)
+
+
+@app.command("rates")
+def rates_(
+    folder: Folder,
+    window_s: Window = 1.0,
+    peak: Peak = "busiest:1",
+    precision: Precision = "float32",
+    factors: FactorCount = None,
+    federation: Federation = None,
+    master: Master = None,
+    remote: Remote = None,
+    as_json: Json = False,
+) -> None:
+    """Count messages per topic and window; means, covariance and factors into FOLDER/rates."""
+    with contract("pipeline rates", as_json=as_json), started(master, remote) as spark:
+        from ropewalk.report.pipeline import rates_text
+
+        work = work_of(folder)
+        summary = _rates(spark, work, window_s, peak, precision, factors, federation)
+        _finish("pipeline rates", "ok", summary, rates_text(summary), as_json=as_json)
+
+
+@app.command("calibrate")
+def calibrate_(
+    folder: Folder,
+    runs: Annotated[
+        Path | None,
+        typer.Option(help="A calibration run instead: FILE.csv or FILE.parquet."),
+    ] = None,
+    master: Master = None,
+    remote: Remote = None,
+    as_json: Json = False,
+) -> None:
+    """Find what a message costs each broker; into FOLDER/capacities.yaml."""
+    with contract("pipeline calibrate", as_json=as_json), started(master, remote) as spark:
+        from ropewalk.report.pipeline import calibrate_text
+
+        summary = _calibrate(spark, work_of(folder), runs)
+        _finish("pipeline calibrate", "ok", summary, calibrate_text(summary), as_json=as_json)
+
+
+@app.command("audit")
+def audit_(
+    folder: Folder,
+    federation: Federation = None,
+    deadline_ms: Deadline = 5000,
+    horizon: Annotated[
+        int | None,
+        typer.Option(help="Judge as of this time (ns since 1970). Default: the last row's."),
+    ] = None,
+    master: Master = None,
+    remote: Remote = None,
+    as_json: Json = False,
+) -> None:
+    """Hold the stored rows against the contracts; violations into FOLDER/audit."""
+    with contract("pipeline audit", as_json=as_json), started(master, remote) as spark:
+        from ropewalk.report.pipeline import audit_text
+
+        summary, findings = _audit(spark, work_of(folder), federation, deadline_ms, horizon)
+        outcome: Outcome = "findings" if summary["violations"] else "ok"
+        _finish("pipeline audit", outcome, summary, audit_text(summary, folder), findings, as_json)
+
+
+@app.command("all")
+def all_(
+    folder: Folder,
+    traces: Traces = None,
+    federation: Federation = None,
+    window_s: Window = 1.0,
+    peak: Peak = "busiest:1",
+    precision: Precision = "float32",
+    factors: FactorCount = None,
+    deadline_ms: Deadline = 5000,
+    master: Master = None,
+    remote: Remote = None,
+    as_json: Json = False,
+) -> None:
+    """Ingest, rates, calibrate and audit, one after the other."""
+    with contract("pipeline all", as_json=as_json), started(master, remote) as spark:
+        from ropewalk.report.pipeline import all_text
+
+        work = work_of(folder)
+        summary: dict[str, Any] = {"ingest": _ingest(spark, work, traces, None)}
+        summary["rates"] = _rates(spark, work, window_s, peak, precision, factors, federation)
+        summary["calibrate"] = _calibrated_if_sampled(spark, work)
+        audited, findings = _audit(spark, work, federation, deadline_ms, None)
+        summary["audit"] = audited
+        summary |= {key: audited[key] for key in ("missed", "spurious") if key in audited}
+        outcome: Outcome = "findings" if audited["violations"] else "ok"
+        _finish("pipeline all", outcome, summary, all_text(summary, folder), findings, as_json)
+
+
+def _ingest(
+    spark: "SparkSession", work: "Work", traces: list[Path] | None, buckets: int | None
+) -> dict[str, Any]:
+    from ropewalk.pipeline.ingest.job import ingest
+
+    with _step("ingest") as timed:
+        done = ingest(spark, traces or [work.traces], work.store, buckets=buckets)
+    return {**done.summary, **timed}
+
+
+def _rates(
+    spark: "SparkSession",
+    work: "Work",
+    window_s: float,
+    peak: str,
+    precision: Literal["float32", "float64"],
+    factors: int | None,
+    federation: Path | None,
+) -> dict[str, Any]:
+    from ropewalk.pipeline.rates.job import rates
+    from ropewalk.pipeline.store import open_store
+
+    with _step("rates") as timed:
+        store = open_store(work.store)
+        path = federation or work.federation
+        items = dict(load_from(path).items) if federation or path.exists() else None
+        found = rates(
+            store.contents(spark),
+            window_s=window_s,
+            peak=_peak_rule(peak),
+            names=store.names("topic"),
+            items=items,
+            precision=precision,
+            factors=factors,
+        )
+        found.save(work.rates)
+    return {**found.summary, **timed}
+
+
+def _peak_rule(text: str) -> Any:
+    from ropewalk.pipeline.rates.peaks import PeakRule
+
+    kind, _, value = text.partition(":")
+    try:
+        if kind == "busiest":
+            return PeakRule("busiest", hours=int(value or 1))
+        if kind == "quantile":
+            return PeakRule("quantile", quantile=float(value or 0.95))
+    except ValueError:
+        raise UsageError(f"--peak {text}: {value!r} is no number") from None
+    if kind == "all" and not value:
+        return PeakRule("all")
+    raise UsageError(f"--peak {text}: write busiest:HOURS, quantile:Q or all")
+
+
+def _calibrate(spark: "SparkSession", work: "Work", runs: Path | None) -> dict[str, Any]:
+    from ropewalk.pipeline.calibrate import calibrate, calibrate_runs, write_capacities
+    from ropewalk.pipeline.store import open_store
+
+    with _step("calibrate") as timed:
+        if runs is not None:
+            found = calibrate_runs(spark, runs)
+        else:
+            store = open_store(work.store)
+            found = calibrate(store.frame(spark, "samples"), names=store.names("node"))
+        write_capacities(found, work.capacities)
+    return {**found.summary, **timed}
+
+
+def _calibrated_if_sampled(spark: "SparkSession", work: "Work") -> dict[str, Any] | None:
+    """Calibration, or None where nobody recorded samples."""
+    from ropewalk.pipeline.store import open_store
+
+    return _calibrate(spark, work, None) if open_store(work.store).paths("samples") else None
+
+
+def _audit(
+    spark: "SparkSession",
+    work: "Work",
+    federation: Path | None,
+    deadline_ms: float,
+    horizon: int | None,
+) -> tuple[dict[str, Any], list["Finding"]]:
+    from ropewalk.pipeline.audit.job import audit
+    from ropewalk.pipeline.audit.results import against_ledger, result_of
+    from ropewalk.pipeline.store import open_store
+    from ropewalk.protocol.automaton import load_automata
+    from ropewalk.report.pipeline import findings_of
+
+    with _step("audit") as timed:
+        store = open_store(work.store)
+        path = federation or work.federation
+        described = load_from(path)
+        audited = audit(
+            spark,
+            store,
+            described,
+            deadline_ns=round(deadline_ms * 1e6),
+            horizon_ns=horizon,
+            protocols=load_automata(described.protocols, path.parent),
+        )
+        result = result_of(audited, store)
+        if work.ledger.exists():
+            aside = store.manifest.rows["quarantine"]
+            result.summary.update(against_ledger(result.violations, aside, work.ledger))
+        result.save(work.audit)
+    return {**result.summary, **timed}, findings_of(result, work.audit)
+
+
+@contextmanager
+def _step(name: str) -> Iterator[dict[str, float]]:
+    """A step of a command, with how long it took."""
+    timed: dict[str, float] = {}
+    start = perf_counter()
+    with progress(name):
+        yield timed
+    timed["seconds"] = round(perf_counter() - start, 3)
+
+
+def _finish(
+    command: str,
+    outcome: Outcome,
+    summary: dict[str, Any],
+    text: str,
+    findings: list["Finding"] | None = None,
+    as_json: bool = False,
+) -> None:
+    finish(Document(command, outcome, summary, findings or []), as_json=as_json, text=text)

@@ -1,0 +1,45 @@
+"""What verbs that run on Spark share: where it runs, and the folder they work in."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ropewalk.cli.contract import progress
+from ropewalk.errors import UsageError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from ropewalk.pipeline.folders import Work
+
+Master = Annotated[
+    str | None, typer.Option(help="Where Spark runs: local[2], spark://host:7077, ...")
+]
+Remote = Annotated[str | None, typer.Option(help="A Spark Connect server: sc://host:port.")]
+
+
+@contextmanager
+def started(master: str | None, remote: str | None) -> Iterator["SparkSession"]:
+    """A Spark session for a command; one that was there already is left running."""
+    from ropewalk.pipeline.session import is_active, session
+
+    was_there = is_active()
+    with progress("starting Spark"):
+        spark = session(master, remote=remote)
+    try:
+        yield spark
+    finally:
+        if not was_there:
+            spark.stop()
+
+
+def work_of(folder: Path) -> "Work":
+    """The working folder of a command."""
+    from ropewalk.pipeline.folders import Work
+
+    if not folder.is_dir():
+        raise UsageError(f"{folder}: there is no such folder")
+    return Work(folder)

@@ -1,0 +1,69 @@
+"""Where jobs find and leave things in a working folder, and how a folder is replaced whole."""
+
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ropewalk.errors import UsageError
+from ropewalk.federation.saving import put_folder
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A working folder: traces and their federation, and what jobs make of them."""
+
+    folder: Path
+
+    @property
+    def traces(self) -> Path:
+        """Where trace files are: in `traces`, or in the folder itself."""
+        inside = self.folder / "traces"
+        return inside if inside.is_dir() else self.folder
+
+    @property
+    def federation(self) -> Path:
+        """The federation file beside the traces."""
+        return self.folder / "federation.yaml"
+
+    @property
+    def ledger(self) -> Path:
+        """What a generated trace was given."""
+        return self.folder / "ledger.parquet"
+
+    @property
+    def store(self) -> Path:
+        """What ingest makes."""
+        return self.folder / "store"
+
+    @property
+    def rates(self) -> Path:
+        """What rates are written to."""
+        return self.folder / "rates"
+
+    @property
+    def capacities(self) -> Path:
+        """What calibration writes."""
+        return self.folder / "capacities.yaml"
+
+    @property
+    def audit(self) -> Path:
+        """What an audit is written to."""
+        return self.folder / "audit"
+
+
+def put_files(folder: Path, files: Mapping[str, Callable[[Path], object]]) -> None:
+    """Write a folder of these files, whole or not at all; one that holds others is left alone."""
+    if folder.exists() and not (
+        folder.is_dir() and {one.name for one in folder.iterdir()} <= set(files)
+    ):
+        raise UsageError(f"{folder}: cannot be written: it holds other files: move it away")
+    try:
+        with tempfile.TemporaryDirectory(prefix=".ropewalk-", dir=folder.parent) as scratch:
+            made = Path(scratch) / "new"
+            made.mkdir()
+            for name, write in files.items():
+                write(made / name)
+            put_folder(made, folder, Path(scratch) / "old")
+    except OSError as error:
+        raise UsageError(f"{folder}: cannot be written: {error.strerror}") from None

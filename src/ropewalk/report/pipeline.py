@@ -1,0 +1,150 @@
+"""What jobs of the pipeline did, in words, for a terminal 80 columns wide."""
+
+from pathlib import Path
+from typing import Any
+
+from ropewalk.findings import Finding, Where, rules
+from ropewalk.pipeline.audit.results import VIOLATIONS, Result, first_violations, sentence
+
+MOST_FINDINGS = 100
+"""A report names at most so many violations; the table has them all."""
+
+
+def findings_of(result: Result, folder: Path) -> list[Finding]:
+    """Violations as findings: some of every code; their place is their number in the table."""
+    return [
+        Finding(
+            one["code"],
+            sentence(one),
+            Where(str(folder / VIOLATIONS), one["number"]),
+            witness={key: one[key] for key in one if key not in ("code", "number")},
+        )
+        for one in first_violations(result, MOST_FINDINGS)
+    ]
+
+
+def ingest_text(summary: dict[str, Any]) -> str:
+    """What was taken in."""
+    lines = [
+        f"{summary['in']:,} rows of {summary['files']} files:"
+        f" {summary['good']:,} stored, {summary['quarantined']:,} put aside"
+        + (f"; {summary['passed_over']} files were there" if summary["passed_over"] else "")
+    ]
+    lines += [f"  {count:,} x {reason}" for reason, count in summary["reasons"].items()]
+    return "\n".join(lines)
+
+
+def rates_text(summary: dict[str, Any]) -> str:
+    """What was counted."""
+    return (
+        f"{summary['messages']:,} messages on {summary['topics']:,} topics;"
+        f" {summary['chosen_windows']:,} of {summary['windows']:,} windows of"
+        f" {summary['window_s']:g} s:\n  {summary['peak']},"
+        f" {summary['mean_total_rate_msgs_s']:,.1f} messages/s on average\n"
+        f"  covariance of {summary['covariance_topics']:,} topics; {summary['factors']} factors"
+        f" leave {summary['factors_error']:.1%} of it"
+    )
+
+
+def calibrate_text(summary: dict[str, Any]) -> str:
+    """What messages cost."""
+    lines = [
+        f"{summary['calibrated']} of {summary['brokers']} brokers calibrated"
+        f" from {summary['windows']:,} windows ({summary['outliers']} outliers)",
+        f"  {'broker':<16} {'receive':>9} {'filter':>9} {'send':>9}  us per message",
+    ]
+    for one in summary["results"]:
+        costs = one.get("performance")
+        if costs is None:
+            lines.append(f"  {one['broker']:<16} {'; '.join(one.get('notes', ()))}")
+        else:
+            numbers = (costs["receive_us"], costs["filter_us"], costs["send_us"])
+            cells = " ".join(f"{number:9.4g}" for number in numbers)
+            lines.append(f"  {one['broker']:<16} {cells}")
+    return "\n".join(lines)
+
+
+def audit_text(summary: dict[str, Any], folder: Path) -> str:
+    """What was found, by code, and what was put in if that is known."""
+    known = rules()
+    kinds = summary.get("kinds", {})
+    lines = [f"{summary['violations']:,} violations in {summary['rows']:,} rows"]
+    for code, count in summary["codes"].items():
+        if count or code in kinds:
+            line = f"  {code} {known[code].name:<20} {count:>9,}"
+            if code in kinds:
+                one = kinds[code]
+                line += (
+                    f"  ({one['injected']:,} put in, {one['missed']} missed,"
+                    f" {one['spurious']} too many)"
+                )
+            lines.append(line)
+    for one in summary["unchecked"]:
+        where = f" on {one['topics']} topics" if one["topics"] > 1 else ""
+        lines.append(
+            f"  {one['code']} {known[one['code']].name}: not checked{where}: {one['reason']}"
+        )
+    if "missed" in summary:
+        lines.append(
+            f"against the ledger: {summary['missed']} missed, {summary['spurious']} too many,"
+            f" of {summary['injected']:,} faults and bad rows"
+        )
+    if summary["violations"]:
+        lines.append(f"`ropewalk trace show {folder} 1` shows the rows behind the first")
+    return "\n".join(lines)
+
+
+def all_text(summary: dict[str, Any], folder: Path) -> str:
+    """All jobs, one after the other."""
+    parts = [ingest_text(summary["ingest"]), rates_text(summary["rates"])]
+    if summary["calibrate"] is not None:
+        parts.append(calibrate_text(summary["calibrate"]))
+    return "\n".join([*parts, audit_text(summary["audit"], folder)])
+
+
+def generate_text(summary: dict[str, Any]) -> str:
+    """What was made."""
+    faults = sum(summary.get("faults", {}).values())
+    return (
+        f"{summary['rows']:,} rows in {summary['files']} files, {summary['topics']:,} topics,"
+        f" {summary['brokers']} brokers, {faults:,} faults\n"
+        f"`ropewalk pipeline all {summary['folder']}` finds them"
+    )
+
+
+def violations_view(result: Result, code: str | None, most: int) -> tuple[dict[str, Any], str]:
+    """Violations, one line each."""
+    rows = [
+        {"number": number, **row}
+        for number, row in enumerate(result.violations.to_pylist(), 1)
+        if code in (None, row["code"])
+    ]
+    shown = [
+        {key: row[key] for key in row if key != "evidence"} | {"text": sentence(row)}
+        for row in rows[:most]
+    ]
+    lines = [f"{row['number']:>6} {row['code']} {row['text']}" for row in shown]
+    lines.append(f"{len(shown):,} of {len(rows):,} violations")
+    return {"violations": len(rows), "shown": shown}, "\n".join(lines)
+
+
+def evidence_text(number: int, violation: dict[str, Any], rows: list[dict[str, Any]]) -> str:
+    """A violation and the rows that prove it."""
+    lines = [f"{number} {violation['code']}: {sentence(violation)}"]
+    for row in rows:
+        lines.append(f"  {row['file']}:{row['line']}")
+        shown = {key: value for key, value in row.items() if key not in ("file", "line")}
+        lines += _fields(shown)
+    return "\n".join(lines)
+
+
+def _fields(row: dict[str, Any]) -> list[str]:
+    """Fields in lines that fit a terminal."""
+    lines, line = [], "   "
+    for key, value in row.items():
+        part = f" {key}={value}"
+        if len(line) + len(part) > 78 and line.strip():
+            lines.append(line)
+            line = "   "
+        line += part
+    return [*lines, line]
