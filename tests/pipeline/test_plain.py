@@ -28,6 +28,7 @@ SEEDS = range(1000, 1160)
 OF_EVENTS = {f"A{number:03}" for number in (*range(1, 11), 13)}
 DUE = "topic bigint, client bigint, durable boolean, may_from bigint, may_until bigint, must_from bigint, a bigint, b bigint"
 CONTRACTS = "topic bigint, delivery string, `order` string, within_ns bigint, protocol string"
+pytestmark = pytest.mark.timeout(300)  # one Spark job per rule, on a busy machine
 PREFIXED = ("client", "producer", "node", "conversation")
 
 
