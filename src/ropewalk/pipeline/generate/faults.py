@@ -11,8 +11,8 @@ from types import MappingProxyType
 
 import numpy as np
 
-from ropewalk.pipeline.generate.deliveries import CALM
 from ropewalk.pipeline.generate import order
+from ropewalk.pipeline.generate.deliveries import CALM
 from ropewalk.pipeline.generate.ledger import BAD_ROW, Entry
 from ropewalk.pipeline.generate.plan import (
     ALERTS,
@@ -122,7 +122,7 @@ def _stranger(scene: Scene, topic: int, when: int, *, over: bool) -> int:
         if found.size:
             return int(scene.rng.choice(found))
     client = int(scene.rng.choice(np.flatnonzero(clients.steady)))
-    return -1 if (client, topic) in scene.subscribed else client
+    return client if scene.strange(client, topic) else -1
 
 
 def never_published(scene: Scene, turn: int) -> bool:

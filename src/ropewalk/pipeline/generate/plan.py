@@ -69,7 +69,7 @@ TOPIC_KINDS = (
     Kind("telemetry", "at-most-once", "none", 0.15, within=True),
     Kind("news", "best-effort", "none", 0.15, within=True),
     Kind("alerts", "at-least-once", "priority", 0.08),
-    Kind("books", "exactly-once", "total", 0.07, 3, acks=True, ranked=True),
+    Kind("books", "exactly-once", "total", 0.07, 4, acks=True, ranked=True),
     Kind("tickers", "at-most-once", "total", 0.04, 5),
     Kind("orders", "exactly-once", "fifo", 0.06, acks=True, protocol=True),
 )
