@@ -15,7 +15,7 @@ from ropewalk.errors import UsageError
 from ropewalk.pipeline.generate import generate
 from ropewalk.pipeline.generate.plan import FAULTS, size_of
 from ropewalk.pipeline.generate.slices import files_of, plan_of, slice_of
-from ropewalk.trace.columns import written_schema
+from ropewalk.trace.columns import COLUMNS, KINDS, written_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -228,3 +228,15 @@ def test_options_that_make_no_sense_are_refused(
     with pytest.raises(UsageError, match=said):
         generate(spark, given.pop("folder"), **given)
     assert not list(tmp_path.iterdir())
+
+
+def test_the_docs_name_every_column_kind_fault_and_reason() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "traces.md").read_text()
+    missing = [one for one in (*COLUMNS, *KINDS, *FAULTS) if f"| `{one}` |" not in text]
+    assert missing == []
+
+
+def test_about_a_third_of_subscriptions_changes_inside_the_trace() -> None:
+    subs = plan_of(size_of(1e6, faults=[], seed=1)).world.subscriptions
+    changed = (subs.asked[:, 0] > 0) | (subs.end_asked[:, 0] < 1 << 60)
+    assert 0.25 < changed.mean() < 0.36
