@@ -154,7 +154,7 @@ def size_of(
     brokers = brokers or int(min(max(3 * math.log10(events / 1e4) + 3, 3), len(SITES)))
     hours = hours or min(max(events / 1e6 * 24, 0.5), 24.0)
     _within("hours", hours, 0.25, 24 * 14)
-    _within("topics", topics, 2 * len(TOPIC_KINDS), 100_000)
+    _within("topics", topics, 2 * len(TOPIC_KINDS), 10_000)
     _within("brokers", brokers, 2, len(SITES))
     each = math.ceil(max(3, 3 * events / 1e6)) if each is None else each
     _within("each", each, 0, events / 100)
