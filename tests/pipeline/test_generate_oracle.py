@@ -144,7 +144,7 @@ class Trace:
         for row in (*self.of_kind["connect"], *self.of_kind["disconnect"]):
             moves[row["client"]].append(row)
         self.moves = {client: self._stretches(rows) for client, rows in moves.items()}
-        self.due = defaultdict(list)
+        self.due: dict[Key, list[tuple[Window, Any]]] = defaultdict(list)
         for (client, pattern, _), windows in self.windows.items():
             for topic in self.topics:
                 if matches(pattern, topic):
@@ -284,7 +284,9 @@ def ordered(t: Trace) -> Iterable[Key]:
             ):
                 yield ("A005", *key)
             if order == "total" and any(
-                o["node"] == row["node"] and (o["rank"] or 0) > (row["rank"] or 0) and before(o, row)
+                o["node"] == row["node"]
+                and (o["rank"] or 0) > (row["rank"] or 0)
+                and before(o, row)
                 for o in rows
             ):
                 yield ("A007", *key)
@@ -396,3 +398,37 @@ def test_the_ledger_holds_exactly_what_is_wrong(seed: int) -> None:
     assert told - found == set()
     assert trace.bad == sum(one[0] == BAD_ROW for one in ledger)
     assert {one[0] for one in ledger} == {BAD_ROW, *(f"A{n:03d}" for n in range(1, 14))}
+
+
+def test_without_faults_nothing_is_wrong_and_a_removed_row_shows() -> None:
+    plan = plan_of(size_of(1e4, faults=[], seed=5))
+    rows = [
+        row
+        for number in range(plan.world.size.slices)
+        for row in slice_of(plan, number).table.to_pylist()
+    ]
+    assert audit(Trace(plan, rows)) == set()
+    middle = len(rows) // 2
+    gone = next(
+        place
+        for place, row in enumerate(rows)
+        if place > middle and row["kind"] == "ack" and row["topic"].startswith("trades")
+    )
+    message = {name: rows[gone][name] for name in ("topic", "producer", "pseq", "client")}
+    left = [
+        row
+        for row in rows
+        if row["kind"] != "deliver" or any(row[name] != value for name, value in message.items())
+    ]
+    assert len(left) < len(rows)
+    assert audit(Trace(plan, left)) == {("A001", *message.values(), None)}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"hours": 24.0}, {"brokers": 12, "hours": 2.0}, {"each": 12, "hours": 0.25}],
+    ids=["a-day", "many-brokers", "many-faults"],
+)
+def test_the_ledger_is_right_in_other_shapes(options: dict[str, Any]) -> None:
+    plan, rows, ledger = made(1.5e4, 11, **options)
+    assert audit(Trace(plan, rows)) == {one for one in ledger if one[0] != BAD_ROW}

@@ -69,12 +69,19 @@ def _subscriptions(world: World) -> list[Row]:
     for kind, at in times.items():
         for one, window in zip(*np.nonzero((at >= 0) & (at < world.size.end)), strict=True):
             time, client = int(at[one, window]), int(subs.client[one])
-            rows.append(_row(kind, time, node_at(world, client, time), {
-                "topic": int(subs.pattern[one]),
-                "client": client,
-                "subscription": int(subs.name[one]),
-                "durable": int(subs.durable[one]),
-            }))
+            rows.append(
+                _row(
+                    kind,
+                    time,
+                    node_at(world, client, time),
+                    {
+                        "topic": int(subs.pattern[one]),
+                        "client": client,
+                        "subscription": int(subs.name[one]),
+                        "durable": int(subs.durable[one]),
+                    },
+                )
+            )
     return rows
 
 
@@ -143,12 +150,14 @@ def _lost_advertisements(
         if len(wrong) < count and nodes:
             node = int(rng.choice(nodes))
             found.add((int(one), node))
-            wrong.append(Entry(
-                "A012",
-                world.topics.names[streams.topic[one]],
-                world.producers[streams.producer[one]],
-                other=world.brokers.names[node],
-            ))
+            wrong.append(
+                Entry(
+                    "A012",
+                    world.topics.names[streams.topic[one]],
+                    world.producers[streams.producer[one]],
+                    other=world.brokers.names[node],
+                )
+            )
     return found, wrong
 
 
@@ -174,12 +183,14 @@ def _lost_subscriptions(
         if turn == count + 1:  # it was given up
             rows.append(_row("unsubscribe", time + 300 * MS, node, what))
         if turn < count:
-            wrong.append(Entry(
-                "A011",
-                subs.patterns[topic],
-                consumer=world.clients.names[client],
-                other=NAMES[name] if name >= 0 else None,
-            ))
+            wrong.append(
+                Entry(
+                    "A011",
+                    subs.patterns[topic],
+                    consumer=world.clients.names[client],
+                    other=NAMES[name] if name >= 0 else None,
+                )
+            )
     return rows, wrong
 
 

@@ -106,9 +106,7 @@ def _arrivals(
     return arrived
 
 
-def _channels(
-    world: World, messages: Messages, message: Ints, route: Ints, kind: Ints
-) -> Ints:
+def _channels(world: World, messages: Messages, message: Ints, route: Ints, kind: Ints) -> Ints:
     """What is kept in order: a stream to a client (fifo), a topic to a client (total)."""
     order = np.array([one.order for one in TOPIC_KINDS])
     channel = world.routes.channel[route]
@@ -195,4 +193,3 @@ def _queue(
         span.end - HURRY,
         2_000,
     )
-

@@ -11,8 +11,8 @@ from types import MappingProxyType
 
 import numpy as np
 
-from ropewalk.pipeline.generate.deliveries import CALM
 from ropewalk.pipeline.generate import order
+from ropewalk.pipeline.generate.deliveries import CALM
 from ropewalk.pipeline.generate.ledger import BAD_ROW, Entry
 from ropewalk.pipeline.generate.plan import (
     ALERTS,
@@ -122,7 +122,7 @@ def _stranger(scene: Scene, topic: int, when: int, *, over: bool) -> int:
         if found.size:
             return int(scene.rng.choice(found))
     client = int(scene.rng.choice(np.flatnonzero(clients.steady)))
-    return -1 if (client, topic) in scene.subscribed else client
+    return client if scene.strange(client, topic) else -1
 
 
 def never_published(scene: Scene, turn: int) -> bool:
@@ -201,10 +201,17 @@ def late(scene: Scene, turn: int) -> bool:  # noqa: ARG001
     return False
 
 
+WRONG_WORDS = ((1, 2), (0, 1), (2, 0))
+"""Numbers of labels: what would be said, and what is said instead."""
+
+
 def protocol(scene: Scene, turn: int) -> bool:
     """A conversation that says what its protocol does not allow."""
+    return any(_misspoken(scene, *WRONG_WORDS[(turn + more) % 3]) for more in range(3))
+
+
+def _misspoken(scene: Scene, said: int, instead: int) -> bool:
     messages = scene.messages
-    said, instead = ((1, 2), (0, 1), (2, 0))[turn % 3]
     quiet = messages.time < scene.span.last - CALM
     for message in scene.candidates((messages.label == said) & quiet):
         stream, talk = int(messages.stream[message]), int(messages.talk[message])
@@ -238,7 +245,9 @@ def talk_name(slice_number: int, stream: int, talk: int) -> str:
 
 
 def _order(scene: Scene, turn: int) -> bool:
-    return order.three_ways(scene) if turn % 2 == 1 else order.swap(scene, TICKERS)
+    if turn % 2 == 1 and order.three_ways(scene):
+        return True
+    return order.swap(scene, TICKERS) or order.three_ways(scene)
 
 
 def _rank(scene: Scene, turn: int) -> bool:  # noqa: ARG001

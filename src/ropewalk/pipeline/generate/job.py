@@ -13,7 +13,8 @@ import pyarrow.parquet as pq
 from ropewalk.errors import UsageError
 from ropewalk.federation.saving import put_folder
 from ropewalk.pipeline.generate.federation import write_federation
-from ropewalk.pipeline.generate.ledger import SCHEMA, Entry
+from ropewalk.pipeline.generate.kernels import compile_all
+from ropewalk.pipeline.generate.ledger import Entry
 from ropewalk.pipeline.generate.ledger import table_of as ledger_table
 from ropewalk.pipeline.generate.plan import AT_DRIVER, START_NS, size_of
 from ropewalk.pipeline.generate.rates import OWN_NOISE
@@ -64,6 +65,7 @@ def generate(
     folder = Path(folder)
     _refuse_other(folder)
     plan = plan_of(size)
+    compile_all()
     with tempfile.TemporaryDirectory(prefix=".ropewalk-", dir=folder.parent) as scratch:
         made = Path(scratch) / "new"
         _run(spark, plan, made, format)
@@ -181,6 +183,3 @@ def _performance(plan: Plan) -> dict[str, Any]:
             for name, one in zip(brokers.names, costs, strict=True)
         },
     }
-
-
-__all__ = ["SCHEMA", "generate"]

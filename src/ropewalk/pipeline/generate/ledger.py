@@ -45,7 +45,14 @@ def table_of(entries: Iterable[Entry]) -> pa.Table:
     entries = list(entries)
     bad = [one for one in entries if one.code == BAD_ROW]
     kept = [*{one for one in entries if one.code != BAD_ROW}, *bad]
-    kept.sort(key=lambda one: tuple((value is not None, value or "") if not isinstance(value, int)
-                                    else (True, f"{value:020d}") for value in astuple(one)))
-    return pa.Table.from_pylist([dict(zip(SCHEMA.names, astuple(one), strict=True)) for one in kept],
-                                schema=SCHEMA)
+    kept.sort(key=_place)
+    rows = [dict(zip(SCHEMA.names, astuple(one), strict=True)) for one in kept]
+    return pa.Table.from_pylist(rows, schema=SCHEMA)
+
+
+def _place(entry: Entry) -> tuple[tuple[bool, str], ...]:
+    """Where an entry stands: by its columns, what is missing first."""
+    return tuple(
+        (one is not None, f"{one:020d}" if isinstance(one, int) else one or "")
+        for one in astuple(entry)
+    )

@@ -2,14 +2,15 @@
 
 import numpy as np
 
-from ropewalk.pipeline.generate.scene import Scene
 from ropewalk.pipeline.generate.ledger import cycle, opposed
 from ropewalk.pipeline.generate.plan import TICKERS, TOPIC_KINDS
+from ropewalk.pipeline.generate.scene import Scene
 
 
 def swap(scene: Scene, kind: int) -> bool:
-    """One client gets two neighbours the other way round: against its rank, if it has one, and
-    against every other client that has both.
+    """One client gets two neighbours the other way round.
+
+    That is against their ranks, if they have some, and against every other client with both.
     """
     made = scene.made
     for one in scene.candidates(made.calm & scene.kinds(kind)):
@@ -37,8 +38,10 @@ def swap(scene: Scene, kind: int) -> bool:
 
 
 def three_ways(scene: Scene) -> bool:
-    """Three clients get two of three messages each, in a circle: each two of them agree, but
-    no order holds for all. Others get none of the three, which their contract allows.
+    """Three clients get two of three messages each, in a circle.
+
+    Each two of them agree, but no order holds for all. Others get none of the three, which their
+    contract allows.
     """
     made = scene.made
     for one in scene.candidates(made.calm & scene.kinds(TICKERS)):

@@ -69,7 +69,7 @@ TOPIC_KINDS = (
     Kind("telemetry", "at-most-once", "none", 0.15, within=True),
     Kind("news", "best-effort", "none", 0.15, within=True),
     Kind("alerts", "at-least-once", "priority", 0.08),
-    Kind("books", "exactly-once", "total", 0.07, 3, acks=True, ranked=True),
+    Kind("books", "exactly-once", "total", 0.07, 4, acks=True, ranked=True),
     Kind("tickers", "at-most-once", "total", 0.04, 5),
     Kind("orders", "exactly-once", "fifo", 0.06, acks=True, protocol=True),
 )
@@ -154,7 +154,7 @@ def size_of(
     brokers = brokers or int(min(max(3 * math.log10(events / 1e4) + 3, 3), len(SITES)))
     hours = hours or min(max(events / 1e6 * 24, 0.5), 24.0)
     _within("hours", hours, 0.25, 24 * 14)
-    _within("topics", topics, 2 * len(TOPIC_KINDS), 100_000)
+    _within("topics", topics, 2 * len(TOPIC_KINDS), 10_000)
     _within("brokers", brokers, 2, len(SITES))
     each = math.ceil(max(3, 3 * events / 1e6)) if each is None else each
     _within("each", each, 0, events / 100)

@@ -73,21 +73,26 @@ def diurnal(world: World, minute: int) -> float:
     day = minute / max(world.size.minutes, 1)
     if world.size.minutes > 1440:
         day = minute % 1440 / 1440
-    return float(0.8 * np.exp(-(((day - 0.40) / 0.08) ** 2)) + 0.9 * np.exp(
-        -(((day - 0.65) / 0.10) ** 2)
-    ) - 0.5 * np.cos(2 * np.pi * day))
+    return float(
+        0.8 * np.exp(-(((day - 0.40) / 0.08) ** 2))
+        + 0.9 * np.exp(-(((day - 0.65) / 0.10) ** 2))
+        - 0.5 * np.cos(2 * np.pi * day)
+    )
 
 
 def _mean(world: World, control_rows: int) -> Reals:
     """Messages per stream and minute, so that the trace gets about the rows it should have."""
     size, topics, routes = world.size, world.topics, world.routes
     copies = np.array(
-        [1 + 0.98 * one.acks + (one.order == "priority") + one.repeats * REDELIVERED
-         for one in TOPIC_KINDS]
+        [
+            1 + 0.98 * one.acks + (one.order == "priority") + one.repeats * REDELIVERED
+            for one in TOPIC_KINDS
+        ]
     )[topics.kind]
     remote = np.array([1.2 * one.forwards for one in TOPIC_KINDS])[topics.kind]
     rows = 2 - UNACCEPTED + np.diff(routes.first) * copies * 0.84 + remote
     fixed = control_rows + size.minutes * size.brokers
     rates = sum(_rates(world, minute)[1] for minute in range(size.minutes))
     scale = max(size.events - fixed, size.events / 10) / np.sum(topics.weight * rows * rates)
-    return topics.weight[world.streams.topic] * world.streams.share * scale
+    mean: Reals = topics.weight[world.streams.topic] * world.streams.share * scale
+    return mean

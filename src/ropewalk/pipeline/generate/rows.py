@@ -1,6 +1,7 @@
 """The rows of a slice: messages, deliveries, control rows and samples as a table of the trace."""
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +26,7 @@ from ropewalk.pipeline.generate.scene import Scene
 from ropewalk.pipeline.generate.windows import NAMES
 from ropewalk.trace.columns import COLUMNS, KIND, KINDS, SAMPLE
 
-Block = dict[str, npt.NDArray[np.generic]]
+Block = dict[str, npt.NDArray[Any]]
 """Columns of some rows; what is not there is missing in all of them."""
 
 UNKNOWN_KIND = "flicker"
@@ -173,7 +174,7 @@ def _ints(values: Iterable[int]) -> Ints:
     return np.array(list(values), np.int64)
 
 
-def _column(blocks: Sequence[Block], name: str) -> npt.NDArray[np.int64]:
+def _column(blocks: Sequence[Block], name: str) -> npt.NDArray[Any]:
     """A column over all blocks, -1 where it is missing."""
     parts = [one.get(name, np.full(one["time"].size, -1, np.int64)) for one in blocks]
     return np.concatenate(parts)
@@ -186,7 +187,7 @@ def _written(scene: Scene, found: Block, samples: Block) -> pa.Table:
     minute = tick // MINUTE
     wrong = {name: bad == BAD_REASONS.index(f"no {name}") for name in ("li", "ts_ns")}
     talk, talks = _talks(scene, found)
-    names: dict[str, tuple[npt.NDArray[np.generic], Sequence[str]]] = {
+    names: dict[str, tuple[npt.NDArray[Any], Sequence[str]]] = {
         "node": (node, brokers.names),
         "kind": (found["kind"], (*KINDS, UNKNOWN_KIND)),
         "topic": (found["topic"], world.subscriptions.patterns),
@@ -222,7 +223,7 @@ def visitors() -> list[str]:
     return [f"visitor-{one}" for one in range(VISITORS)]
 
 
-def _talks(scene: Scene, found: Block) -> tuple[npt.NDArray[np.generic], list[str]]:
+def _talks(scene: Scene, found: Block) -> tuple[npt.NDArray[Any], list[str]]:
     """Conversations of the rows, and their names."""
     streams, talk = scene.world.streams, found["talk"]
     here = np.flatnonzero(talk >= 0)
@@ -239,6 +240,6 @@ def _talks(scene: Scene, found: Block) -> tuple[npt.NDArray[np.generic], list[st
     return row, names
 
 
-def _named(numbers: npt.NDArray[np.generic], names: Sequence[str]) -> pa.Array:
+def _named(numbers: npt.NDArray[Any], names: Sequence[str]) -> pa.Array:
     indices = pa.array(numbers.astype(np.int32), mask=numbers < 0)
     return pa.DictionaryArray.from_arrays(indices, pa.array(names, pa.string()))

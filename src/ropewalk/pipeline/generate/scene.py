@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ropewalk.pipeline.generate.deliveries import Deliveries
+from ropewalk.pipeline.generate.kernels import Ints
 from ropewalk.pipeline.generate.ledger import Entry
 from ropewalk.pipeline.generate.messages import Messages, Span
 from ropewalk.pipeline.generate.plan import MS, TOPIC_KINDS
@@ -14,7 +15,7 @@ from ropewalk.pipeline.generate.rates import Slices
 from ropewalk.pipeline.generate.world import World
 
 Yes = npt.NDArray[np.bool_]
-TRIES = 100
+TRIES = 200
 APART = 8
 """So many messages are between two faults of a total order, at least."""
 
@@ -42,8 +43,8 @@ class Scene:
     span: Span
     messages: Messages
     made: Deliveries
-    subscribed: frozenset[tuple[int, int]]
-    """Clients and topics that have to do with each other."""
+    subscribed: Ints
+    """Clients and topics that have to do with each other: client x topics + topic."""
     rng: np.random.Generator
     entries: list[Entry] = field(default_factory=list)
     extras: list[Extra] = field(default_factory=list)
@@ -73,6 +74,10 @@ class Scene:
         """Whether no fault of a total order is near; messages are numbered in their order."""
         return all(abs(message - other) > APART for other in self.ordered)
 
+    def strange(self, client: int, topic: int) -> bool:
+        """Whether a client has nothing to do with a topic."""
+        return not np.any(self.subscribed == client * self.world.size.topics + topic)
+
     def take(self, one: int) -> None:
         """Keep other faults away from it."""
         self.routes.add(int(self.made.route[one]))
@@ -81,7 +86,7 @@ class Scene:
 
     def topic(self, message: int) -> str:
         """A message's topic."""
-        return self.world.topics.names[self.messages.topic[message]]
+        return str(self.world.topics.names[self.messages.topic[message]])
 
     def key(self, message: int) -> tuple[str, int]:
         """A message's producer and number."""
@@ -91,7 +96,7 @@ class Scene:
 
     def consumer(self, one: int) -> str:
         """The client of a delivery."""
-        return self.world.clients.names[self.made.client[one]]
+        return str(self.world.clients.names[self.made.client[one]])
 
     def tell(self, code: str, one: int) -> None:
         """Put a delivery into the ledger."""

@@ -14,6 +14,7 @@ from ropewalk.pipeline.generate.clients import away_from_edges
 from ropewalk.pipeline.generate.control import Control, control_of
 from ropewalk.pipeline.generate.deliveries import deliveries_of
 from ropewalk.pipeline.generate.faults import INJECTORS, inject
+from ropewalk.pipeline.generate.kernels import Ints
 from ropewalk.pipeline.generate.ledger import Entry
 from ropewalk.pipeline.generate.ledger import table_of as ledger_table
 from ropewalk.pipeline.generate.messages import messages_of, span_of
@@ -111,7 +112,14 @@ def encoded(table: pa.Table, format: Format) -> bytes:
 
 def _parquet(table: pa.Table) -> bytes:
     sink = io.BytesIO()
-    pq.write_table(table, sink, compression="zstd", row_group_size=1 << 19)
+    names = [one.name for one in table.schema if pa.types.is_dictionary(one.type)]
+    pq.write_table(
+        table,
+        sink,
+        compression="zstd",
+        row_group_size=1 << 19,
+        use_dictionary=[*names, "clock_err_ns", "incarnation", "epoch"],
+    )
     return sink.getvalue()
 
 
@@ -129,10 +137,9 @@ def _faults_by_slice(size: Size, slices: Slices) -> tuple[dict[str, range], ...]
     return tuple(found)
 
 
-def _subscribed(plan: Plan) -> frozenset[tuple[int, int]]:
-    """Clients and topics that have to do with each other, also by a subscription never confirmed."""
-    routes, control = plan.world.routes, plan.control
-    asked = (control.client >= 0) & (control.topic >= 0)
-    pairs = zip(routes.client.tolist(), routes.topic.tolist(), strict=True)
-    more = zip(control.client[asked].tolist(), control.topic[asked].tolist(), strict=True)
-    return frozenset([*pairs, *more])
+def _subscribed(plan: Plan) -> Ints:
+    """Clients and topics that have to do with each other, confirmed or not."""
+    routes, control, wide = plan.world.routes, plan.control, plan.world.size.topics
+    asked = (control.client >= 0) & (control.topic >= 0) & (control.topic < wide)
+    more = control.client[asked] * wide + control.topic[asked]
+    return np.concatenate([routes.client * wide + routes.topic, more])

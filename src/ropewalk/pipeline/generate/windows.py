@@ -77,8 +77,8 @@ def _plain(
     for topic, one in enumerate(kind):
         pool = steady if one in (ALERTS, TICKERS) else everyone
         wanted = TOPIC_KINDS[one].least_subscribers + int(rng.poisson(mean))
-        for client in rng.choice(pool, min(wanted, pool.size - 1), replace=False):
-            found.append((int(client), topic))
+        some = rng.choice(pool, min(wanted, pool.size - 1), replace=False)
+        found += [(int(client), topic) for client in some]
     return found
 
 
@@ -100,7 +100,9 @@ def _wild(
     return found
 
 
-def _matches(topics: tuple[str, ...], patterns: tuple[str, ...], pattern: Ints) -> tuple[Ints, Ints]:
+def _matches(
+    topics: tuple[str, ...], patterns: tuple[str, ...], pattern: Ints
+) -> tuple[Ints, Ints]:
     """Which topics each subscription matches: pairs of topic and subscription."""
     of_pattern = [
         [number] if number < len(topics) else _matched(topics, name)

@@ -109,7 +109,7 @@ def world_of(size: Size) -> World:
     rng = np.random.default_rng([size.seed, 1])
     brokers = _brokers(rng, size.brokers)
     topics = _topics(rng, size)
-    streams = _streams(rng, size, topics)
+    streams = _streams(rng, size)
     clients = clients_of(rng, size)
     subscriptions = subscriptions_of(rng, size, topics.names, topics.kind, clients)
     return World(
@@ -176,12 +176,13 @@ def _topics(rng: np.random.Generator, size: Size) -> Topics:
     limited = np.array([TOPIC_KINDS[one].within for one in kind]) & (rng.random(size.topics) < 0.5)
     for one in {int(k) for k in kind if TOPIC_KINDS[k].within}:
         limited[np.flatnonzero(kind == one)[0]] = True
-    places = rng.permutation(size.topics) + 1
+    weight = (rng.permutation(size.topics) + 1.0) ** -0.8
+    weight = np.maximum(weight / weight.sum(), 0.3 / size.topics)  # none is next to silent
     return Topics(
         names=tuple(names),
         kind=kind,
         within_ns=np.where(limited, limits, 0).astype(np.int64),
-        weight=places**-0.8 / np.sum(places**-0.8),
+        weight=weight / weight.sum(),
         group=rng.integers(0, GROUPS, size.topics),
         loading=rng.uniform(0.3, 0.8, size.topics).round(3),
         home=rng.integers(0, size.brokers, size.topics),
@@ -199,7 +200,7 @@ def _kinds(topics: int) -> Ints:
     return np.repeat(np.arange(len(TOPIC_KINDS)), counts)
 
 
-def _streams(rng: np.random.Generator, size: Size, topics: Topics) -> Streams:
+def _streams(rng: np.random.Generator, size: Size) -> Streams:
     per_topic = 1 + rng.poisson(max(size.producers / size.topics - 1, 0), size.topics)
     per_topic = np.minimum(per_topic, size.producers)
     topic = np.repeat(np.arange(size.topics), per_topic)
@@ -234,9 +235,5 @@ def _factors(rng: np.random.Generator, minutes: int) -> Reals:
     memory = 0.9
     found = noise.copy()
     for minute in range(1, minutes):
-        found[:, minute] = (
-            memory * found[:, minute - 1] + np.sqrt(1 - memory**2) * noise[:, minute]
-        )
+        found[:, minute] = memory * found[:, minute - 1] + np.sqrt(1 - memory**2) * noise[:, minute]
     return found
-
-
