@@ -29,8 +29,10 @@ Batches = Iterator[pa.RecordBatch]
 Precision = Literal["float32", "float64"]
 Part = slice | Numbers | list[int]
 
-BLOCKS = "first int, width string, content binary"
+BLOCKS = "first int, rows int, width string, content binary"
 """A block of rows of the sums of products, from topic `first` on."""
+
+CODEC = "lz4"
 
 TASK_PRODUCTS = 50e6
 """Products that are worth a task: fewer take less time than a task's start."""
@@ -168,24 +170,22 @@ def save_folder(folder: Path, names: tuple[str, ...], write: Any) -> None:
 
 
 def _packed(first: int, block: Numbers) -> pa.RecordBatch:
-    """A block as one row, without a copy of it."""
-    data = pa.py_buffer(np.ascontiguousarray(block))
-    ends = pa.py_buffer(np.array([0, data.size], np.int32))
+    """A block as one row. Many sums are small or zero: packing them costs less than to send them."""
+    content = pa.compress(pa.py_buffer(np.ascontiguousarray(block)), CODEC, asbytes=True)
     return pa.RecordBatch.from_arrays(
         [
             pa.array([first], pa.int32()),
+            pa.array([len(block)], pa.int32()),
             pa.array([block.dtype.name]),
-            pa.Array.from_buffers(pa.binary(), 1, [None, ends, data]),
+            pa.array([content], pa.binary()),
         ],
-        names=["first", "width", "content"],
+        names=["first", "rows", "width", "content"],
     )
 
 
 def _unpacked(blocks: pa.Table, topics: int) -> Iterator[tuple[int, Numbers]]:
-    for batch in blocks.to_batches():
-        for row in range(len(batch)):
-            first = batch.column("first")[row].as_py()
-            flat = np.frombuffer(
-                batch.column("content")[row].as_buffer(), batch.column("width")[row].as_py()
-            )
-            yield first, flat.reshape(-1, topics - first)
+    for row in blocks.to_pylist():
+        shape, width = (row["rows"], topics - row["first"]), np.dtype(row["width"])
+        size = shape[0] * shape[1] * width.itemsize
+        flat = np.frombuffer(pa.decompress(row["content"], size, CODEC), width)
+        yield row["first"], flat.reshape(shape)
