@@ -64,8 +64,9 @@ def test_chunks_have_regions_of_their_own() -> None:
 
 def test_risk_groups_are_judged_once() -> None:
     federation = generate("gap-validation")
-    link = replace(federation.links[0], risk_groups=("tunnel",))
-    grouped = replace(federation, links=(link, *federation.links[1:]))
+    first, *others = federation.underlay.links
+    tunnel = replace(first, risk_groups=("tunnel",))
+    grouped = replace(federation, underlay=replace(federation.underlay, links=(tunnel, *others)))
     plain, with_group = (
         survive(None, one, radius_km=2.0, regions=CHUNK) for one in (federation, grouped)
     )
