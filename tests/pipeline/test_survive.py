@@ -31,6 +31,7 @@ def counts(one: Study) -> list[list[int]]:
     ]
 
 
+@pytest.mark.timeout(300)  # kernels may have to be compiled first
 def test_the_number_of_tasks_changes_nothing(spark: "SparkSession") -> None:
     federation = generate("gap-validation")
     asked = {"radius_km": 2.0, "regions": REGIONS, "seed": 3}
@@ -83,6 +84,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {one.name: one.read_bytes() for one in folder.iterdir()}
 
 
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize(
     ("map_", "failures", "ranges"),
     [
