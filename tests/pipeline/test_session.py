@@ -100,7 +100,7 @@ answer = {
 if where.get("remote", "").startswith("local"):  # its server serves other processes too
     other = json.dumps({"remote": "sc://localhost:15002"})
     command = [sys.executable, sys.argv[3], other, folder, sys.argv[3]]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=160)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == answer, done.stdout
 print(json.dumps(answer))
@@ -125,7 +125,7 @@ def run(where: str, folder: Path) -> subprocess.CompletedProcess[str]:
         [sys.executable, script, json.dumps(WHERE[where]), data, script],
         capture_output=True,
         text=True,
-        timeout=150,
+        timeout=240,
         check=False,
         env={**home, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
     )
@@ -136,7 +136,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("conformance")
 
 
-@pytest.mark.timeout(320)
+@pytest.mark.timeout(560)  # two processes, each of which may start three Javas
 @pytest.mark.parametrize("where", WHERE)
 def test_a_job_gives_the_same_answers_wherever_it_runs(where: str, folder: Path) -> None:
     done = run(where, folder)
