@@ -105,7 +105,7 @@ class OneTopic:
         found = {}
         for client, group in grouped(fresh, "client").items():
             first: dict[Message, Row] = {}
-            for row in in_order(group):
+            for row in one_each_node(group):
                 first.setdefault(message_of(row), row)
             found[client] = list(first.values())
         return found

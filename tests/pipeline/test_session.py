@@ -34,7 +34,13 @@ from pyspark.sql.datasource import (
 from ropewalk.pipeline.session import session
 
 where, folder = json.loads(sys.argv[1]), sys.argv[2]
-spark = session(**where)
+from ropewalk.pipeline.quick import quick_options
+conf = {"spark.sql.shuffle.partitions": "2"}
+if not where.get("remote", "").startswith("sc:"):
+    conf |= dict.fromkeys(
+        ("spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions"), quick_options()
+    )
+spark = session(**where, **conf)
 weights = np.arange(1, 9, dtype=np.int64)
 
 def products(batches):
@@ -93,8 +99,8 @@ answer = {
 }
 if where.get("remote", "").startswith("local"):  # its server serves other processes too
     other = json.dumps({"remote": "sc://localhost:15002"})
-    code = Path(sys.argv[3]).read_text()
-    done = subprocess.run([sys.executable, sys.argv[3], other, folder, sys.argv[3]], capture_output=True, text=True)
+    command = [sys.executable, sys.argv[3], other, folder, sys.argv[3]]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=160)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == answer, done.stdout
 print(json.dumps(answer))
@@ -119,7 +125,7 @@ def run(where: str, folder: Path) -> subprocess.CompletedProcess[str]:
         [sys.executable, script, json.dumps(WHERE[where]), data, script],
         capture_output=True,
         text=True,
-        timeout=150,
+        timeout=240,
         check=False,
         env={**home, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
     )
@@ -130,7 +136,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("conformance")
 
 
-@pytest.mark.timeout(320)
+@pytest.mark.timeout(560)  # two processes, each of which may start three Javas
 @pytest.mark.parametrize("where", WHERE)
 def test_a_job_gives_the_same_answers_wherever_it_runs(where: str, folder: Path) -> None:
     done = run(where, folder)
@@ -201,7 +207,7 @@ def test_two_places_at_once_are_refused() -> None:
 )
 def test_a_place_that_cannot_be_is_refused_at_once(options: dict[str, str], told: str) -> None:
     with pytest.raises(UsageError, match=told):
-        session(**options)  # type: ignore[arg-type]
+        session(**options)
 
 
 @pytest.fixture
@@ -257,6 +263,18 @@ def test_the_session_of_the_process_is_taken_if_it_fits(spark: "SparkSession") -
     assert session(**{"spark.sql.shuffle.partitions": "3"}) is spark
     assert spark.conf.get("spark.sql.shuffle.partitions") == "3"
     session(**{"spark.sql.shuffle.partitions": str(width)})
+    options = quick.quick_options()
+    assert session(**{"spark.driver.memory": "2g", starting.JAVA_OPTIONS: options}) is spark
+
+
+def test_settings_of_another_session_are_made_ours_and_a_callers_choice_is_kept(
+    spark: "SparkSession", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    zone = "spark.sql.session.timeZone"
+    session(**{zone: "Europe/Paris"})
+    assert session().conf.get(zone) == "Europe/Paris"
+    monkeypatch.setattr(starting, "STARTED", {})
+    assert session("local[2]").conf.get(zone) == "UTC"
 
 
 @pytest.mark.parametrize(

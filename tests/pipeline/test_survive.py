@@ -31,6 +31,7 @@ def counts(one: Study) -> list[list[int]]:
     ]
 
 
+@pytest.mark.timeout(300)  # kernels may have to be compiled first
 def test_the_number_of_tasks_changes_nothing(spark: "SparkSession") -> None:
     federation = generate("gap-validation")
     asked = {"radius_km": 2.0, "regions": REGIONS, "seed": 3}
@@ -64,8 +65,9 @@ def test_chunks_have_regions_of_their_own() -> None:
 
 def test_risk_groups_are_judged_once() -> None:
     federation = generate("gap-validation")
-    link = replace(federation.links[0], risk_groups=("tunnel",))
-    grouped = replace(federation, links=(link, *federation.links[1:]))
+    first, *others = federation.underlay.links
+    tunnel = replace(first, risk_groups=("tunnel",))
+    grouped = replace(federation, underlay=replace(federation.underlay, links=(tunnel, *others)))
     plain, with_group = (
         survive(None, one, radius_km=2.0, regions=CHUNK) for one in (federation, grouped)
     )
@@ -82,6 +84,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {one.name: one.read_bytes() for one in folder.iterdir()}
 
 
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize(
     ("map_", "failures", "ranges"),
     [

@@ -180,13 +180,14 @@ def _rates(
     factors: int | None,
     federation: Path | None,
 ) -> dict[str, Any]:
+    from ropewalk.federation.loading import MAX_YAML_MB
     from ropewalk.pipeline.rates.job import rates
     from ropewalk.pipeline.store import open_store
 
     with _step("rates") as timed:
         store = open_store(work.store)
         path = federation or work.federation
-        items = dict(load_from(path).items) if federation or path.exists() else None
+        items = dict(load_from(path, max_mb=MAX_YAML_MB).items) if federation or path.exists() else None
         found = rates(
             store.contents(spark),
             window_s=window_s,
@@ -244,6 +245,7 @@ def _audit(
     deadline_ms: float,
     horizon: int | None,
 ) -> tuple[dict[str, Any], list["Finding"]]:
+    from ropewalk.federation.loading import MAX_YAML_MB
     from ropewalk.pipeline.audit.job import audit
     from ropewalk.pipeline.audit.results import against_ledger, result_of
     from ropewalk.pipeline.store import open_store
@@ -253,7 +255,7 @@ def _audit(
     with _step("audit") as timed:
         store = open_store(work.store)
         path = federation or work.federation
-        described = load_from(path)
+        described = load_from(path, max_mb=MAX_YAML_MB)
         audited = audit(
             spark,
             store,

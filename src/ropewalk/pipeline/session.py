@@ -4,16 +4,19 @@ Where it runs is decided by the first that is given: an option; ROPEWALK_SPARK_M
 ROPEWALK_SPARK_REMOTE; SPARK_REMOTE, as Spark itself has it; what `spark-submit` was told; local[*].
 """
 
+import atexit
 import json
 import os
 import re
 import socket
 import sys
+import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from shutil import rmtree
 from typing import TYPE_CHECKING, Any
 
 from ropewalk.errors import UsageError
@@ -169,8 +172,10 @@ def _reused(found: Any, target: Target, conf: dict[str, str]) -> "SparkSession":
     if target.asked and (own.url, own.remote) != (target.url, target.remote):
         told = f"this process has a Spark session on {own.url} already"
         raise UsageError(f"{target.asked} is {target.url}, but {told}: {next_step}")
-    for name, value in (SQL | conf).items():
-        if found.conf.get(name, None) == value:
+    # What was started here has our settings already, or others that its caller chose.
+    for name, value in (conf if id(found) in STARTED else SQL | conf).items():
+        current = found.conf.get(name, None)
+        if current == value or (name == JAVA_OPTIONS and value in str(current)):
             continue
         if not found.conf.isModifiable(name):
             told = f"this process has a Spark session already, whose {name} cannot be changed"
@@ -242,12 +247,25 @@ def _prepare(target: Target) -> None:
         os.environ["JAVA_HOME"] = str(quiet_home())
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     if target.url.startswith("local-cluster"):
-        # Its workers are started by Spark's own scripts, which must be found.
-        package = find_spec("pyspark")
-        os.environ["SPARK_HOME"] = str(Path(str(package and package.origin)).parent)
+        os.environ["SPARK_HOME"] = str(_spark_home())
     if not target.remote:
         # With it pyspark starts Connect, whatever the master.
         os.environ.pop(SPARKS_REMOTE, None)
+
+
+def _spark_home() -> Path:
+    """Spark's own folder by links, for as long as this process lives.
+
+    Spark's scripts start the workers from there, and these write logs to `work` in it: the package
+    itself may not be writable, and nobody would look for logs there.
+    """
+    package = find_spec("pyspark")
+    home = Path(tempfile.mkdtemp(prefix="ropewalk-spark-"))
+    atexit.register(rmtree, home, ignore_errors=True)
+    for one in Path(str(package and package.origin)).parent.iterdir():
+        if one.name != "work":
+            (home / one.name).symlink_to(one)
+    return home
 
 
 def submitted() -> bool:
@@ -296,6 +314,7 @@ def _log_option() -> str:
 
 
 def _started(target: Target, settings: Mapping[str, str]) -> "SparkSession":
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
@@ -311,7 +330,7 @@ def _started(target: Target, settings: Mapping[str, str]) -> "SparkSession":
         else:
             started = builder.config(map=dict(settings)).getOrCreate()
         _ = started.version  # a Connect server is asked here for the first time
-    except PySparkException as error:
+    except (PySparkException, Py4JError) as error:
         raise UsageError(f"Spark on {target.url} does not start: {_first_line(error)}") from None
     STARTED.clear()
     STARTED[id(started)] = target
@@ -330,7 +349,8 @@ def _with_own_server(builder: Any, settings: Mapping[str, str]) -> Any:
 
 
 def _first_line(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0]
+    java = getattr(error, "java_exception", None)
+    return str(error if java is None else java.toString()).strip().partition("\n")[0]
 
 
 def is_active() -> bool:

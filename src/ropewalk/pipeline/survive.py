@@ -32,6 +32,7 @@ from ropewalk.routing.apart.study import Study, study
 from ropewalk.routing.apart.survival import Counts, Survival, survival
 from ropewalk.routing.apart.terrain import Path as Way
 from ropewalk.routing.apart.terrain import Terrain, terrain_of
+from ropewalk.routing.table import empty_rows
 from ropewalk.routing.trees import Net, fill_rows
 from ropewalk.routing.workers import slices
 
@@ -256,8 +257,8 @@ def range_pieces(
     parts = changes(job, start, stop)
     first, words = by_broker(parts, brokers)
     first_set, sets = sets_by_broker(parts, brokers)
-    # Rows before `start` are never touched, so they take no memory.
-    base = np.empty((stop, brokers), np.int32)
+    # Rows of other ranges are never touched, so they take no memory.
+    base = empty_rows(brokers)
     fill_rows(job.net, start, stop, base)
     for block, (low, high) in enumerate(blocks):
         yield {
@@ -266,7 +267,7 @@ def range_pieces(
             "counts": np.diff(first[low : high + 1]).tobytes(),
             "words": words[first[low] : first[high]].tobytes(),
             "sets": sets[first_set[low] : first_set[high]].tobytes(),
-            "base": base[start:, low:high].tobytes(),
+            "base": base[start:stop, low:high].tobytes(),
         }
 
 
@@ -296,8 +297,9 @@ def block_tables(job: Job, rows: list[dict[str, Any]], low: int, high: int) -> I
     """The tables of a block of brokers, from the pieces of all ranges in their order."""
     words = [_by_broker(row) for row in rows]
     sets = np.concatenate([np.frombuffer(row["sets"], SET_CHANGE) for row in rows])
-    base = np.concatenate([np.frombuffer(row["base"], np.int32) for row in rows])
-    columns: Any = Columns(low, base.reshape(job.graph.brokers, high - low))
+    brokers = job.graph.brokers
+    base = np.frombuffer(b"".join(row["base"] for row in rows), empty_rows(brokers).dtype)
+    columns: Any = Columns(low, base.reshape(brokers, high - low))
     for at in range(low, high):
         own = sets[sets["at"] == at]
         own = own[np.argsort(own["key"], kind="stable")]  # destinations come in order already

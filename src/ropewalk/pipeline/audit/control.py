@@ -53,7 +53,7 @@ def lost_advertisements(
     interested = [(one, one.confirmed) for one in windows if one.confirmed is not None]
     proved: dict[tuple[int, int, int], to.Proved] = {}
     for row in control:
-        if row.kind != ADVERTISE or row.hop > 0:
+        if row.kind != ADVERTISE or row.hop != 0:
             continue
         low, high = row.ts - row.err, row.ts + row.err + deadline
         if any(row.ts <= at <= high for at in ended[row.topic, row.producer, row.node]):
@@ -62,7 +62,7 @@ def lost_advertisements(
             node = confirmed.node
             if node == row.node or (row.topic, row.producer, node) in heard:
                 continue
-            if common(names[one.pattern], names[row.topic]) is None:
+            if common(names[one.pattern], names[row.topic]) != names[row.topic]:
                 continue
             if any(
                 max(each.start, one.must_from) <= low and high <= min(each.end, one.must_until)

@@ -21,6 +21,7 @@ from ropewalk.trace.columns import KIND
 FOR_EVER = 2**62
 """What stands for never and for ever; its negative for the beginning."""
 
+NO_HOP = -1
 SUBSCRIBE, SUBSCRIBED = KIND["subscribe"], KIND["subscribed"]
 UNSUBSCRIBE, UNSUBSCRIBED = KIND["unsubscribe"], KIND["unsubscribed"]
 CONNECT, DISCONNECT = KIND["connect"], KIND["disconnect"]
@@ -101,7 +102,8 @@ def control_rows(table: pa.Table) -> list[Control]:
 def _filled(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
     if name == "subscription":
         return column
-    return pc.fill_null(column, False if name == "durable" else 0)
+    absent = {"durable": False, "hop": NO_HOP}.get(name, 0)
+    return pc.fill_null(column, absent)
 
 
 def in_order(rows: Iterable[Control]) -> list[Control]:
@@ -210,7 +212,7 @@ def due_rows(
 def _cut(window: Window, stretches: Sequence[Stretch]) -> list[tuple[int, int]]:
     """Stretches cut to a window's must; one that is none if there is none."""
     cut = [(max(one.start, window.must_from), min(one.end, window.must_until)) for one in stretches]
-    return [(a, b) for a, b in cut if a <= b] or [(FOR_EVER, -FOR_EVER)]
+    return [(a, b) for a, b in cut if a < b] or [(FOR_EVER, -FOR_EVER)]
 
 
 def _topics_by_pattern(patterns: set[int], names: Mapping[int, str]) -> dict[int, list[int]]:

@@ -119,6 +119,9 @@ def _off(
             state = initial[protocol]
         if state == EMPTY:
             continue
+        if rows[i, 6] == 0:  # without a label nobody can tell how it goes on
+            state = EMPTY
+            continue
         low, high = begins[protocol], begins[protocol + 1]
         at = low + np.searchsorted(label[low:high], rows[i, 6])
         known = at < high and label[at] == rows[i, 6]
