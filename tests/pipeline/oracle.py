@@ -11,6 +11,7 @@ from typing import Any
 from ropewalk.federation.facts import Contract
 from ropewalk.protocol.automaton import Automaton
 from tests.pipeline.oracle_due import (
+    FOREVER,
     Contracts,
     Due,
     Message,
@@ -23,7 +24,6 @@ from tests.pipeline.oracle_due import (
     early,
     grouped,
     horizon_of,
-    in_order,
     kinds,
     late,
     message_of,
@@ -100,14 +100,13 @@ class OneTopic:
         return found
 
     def firsts(self) -> dict[str, list[Row]]:
-        """Each client's first deliveries, in order."""
+        """Each client's first deliveries."""
         fresh = [row for row in kinds(self.rows, "deliver") if not row["redelivered"]]
-        found = {}
-        for client, group in grouped(fresh, "client").items():
-            first: dict[Message, Row] = {}
-            for row in one_each_node(group):
-                first.setdefault(message_of(row), row)
-            found[client] = list(first.values())
+        found: dict[str, list[Row]] = {}
+        for group in grouped(fresh, "client", "topic", "producer", "pseq").values():
+            at_nodes = [min(rows, key=place) for rows in grouped(group, "node").values()]
+            first = min(at_nodes, key=lambda row: (row["ts_ns"], number(row["node"])))
+            found.setdefault(first["client"], []).append(first)
         return found
 
     def may(self, client: str, when: Published) -> bool:
@@ -279,7 +278,8 @@ def too_late(topic: OneTopic) -> Iterator[Key]:
 
 def lost_subscriptions(opened: list[Window], online: Online, deadline_ns: int) -> Iterator[Key]:
     for one in opened:
-        if one.opened_by is None or one.confirmed_by is not None or one.end_asked:
+        ended = one.end_asked or one.may_until != FOREVER
+        if one.opened_by is None or one.confirmed_by is not None or ended:
             continue
         since = late(one.opened_by)
         if any(start <= since and since + deadline_ns <= end for start, end in online(one.client)):

@@ -1,7 +1,7 @@
 """Spark SQL and brute force, two forms that share no code, find the same violations."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import networkx as nx
@@ -14,11 +14,12 @@ from ropewalk.pipeline.audit import plain
 from ropewalk.pipeline.audit.plain import agreement, delivery, order
 from ropewalk.pipeline.audit.plain.cycles import strong_components
 from ropewalk.pipeline.shapes import VIOLATION_KEY, VIOLATIONS
-from ropewalk.trace.columns import IDENTITY, KIND, ROW, stored_schema, table_of
+from ropewalk.trace.columns import IDENTITY, stored_schema, table_of
 from ropewalk.trace.ids import id_of
+from tests.pipeline.audited import apart, stored
 from tests.pipeline.oracle import audit, due_rows
 from tests.pipeline.oracle_due import tidy, topic_of
-from tests.pipeline.small_brinks import DEADLINE_NS, Row
+from tests.pipeline.small_brinks import DEADLINE_NS
 from tests.pipeline.small_traces import Small, small_trace
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ OF_EVENTS = {f"A{number:03}" for number in (*range(1, 11), 13)}
 DUE = "topic bigint, client bigint, durable boolean, may_from bigint, may_until bigint, must_from bigint, a bigint, b bigint"
 CONTRACTS = "topic bigint, delivery string, `order` string, within_ns bigint, protocol string"
 pytestmark = pytest.mark.timeout(300)  # one Spark job per rule, on a busy machine
-PREFIXED = ("client", "producer", "node", "conversation")
 
 
 @dataclass(frozen=True)
@@ -42,33 +42,6 @@ class Together:
     protocols: dict[str, Any]
     expected: set[tuple[Any, ...]]
     rows: set[tuple[int, int, int]]
-
-
-def apart(trace: Small, seed: int) -> Small:
-    """The trace with names of its own, so that it does not meet others."""
-    rows = [
-        {
-            name: f"{seed}/{one}"
-            if name == "topic"
-            else f"{seed}-{one}"
-            if name in PREFIXED
-            else one
-            for name, one in row.items()
-        }
-        for row in trace.rows
-    ]
-    topics = {f"{seed}/{name}": topic for name, topic in trace.federation.topics.items()}
-    return replace(trace, rows=rows, federation=replace(trace.federation, topics=topics))
-
-
-def stored(row: Row) -> Row:
-    """A row as it is stored: ids for names."""
-    numbers = {
-        name: id_of(row[name]) if one.is_name and row[name] is not None else row[name]
-        for name, one in ROW.items()
-    }
-    flags = {name: bool(row[name]) for name in ("durable", "redelivered")}
-    return numbers | flags | {"kind": KIND[row["kind"]]}
 
 
 def contract_rows(trace: Small) -> Iterator[tuple[Any, ...]]:

@@ -187,7 +187,9 @@ def _rates(
     with _step("rates") as timed:
         store = open_store(work.store)
         path = federation or work.federation
-        items = dict(load_from(path, max_mb=MAX_YAML_MB).items) if federation or path.exists() else None
+        items = (
+            dict(load_from(path, max_mb=MAX_YAML_MB).items) if federation or path.exists() else None
+        )
         found = rates(
             store.contents(spark),
             window_s=window_s,

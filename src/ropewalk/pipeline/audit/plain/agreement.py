@@ -63,7 +63,7 @@ def _numbered(events: "DataFrame", contracts: "DataFrame") -> "DataFrame":
     return query(
         """
         with begun as (
-          select *, min(order_ts) over (partition by topic, producer, pseq) as begun from {firsts})
+          select *, min(ts_ns) over (partition by topic, producer, pseq) as begun from {firsts})
         select topic, producer, pseq, client, node, incarnation, li, at,
           dense_rank() over (partition by topic order by begun, producer, pseq) as position
         from begun

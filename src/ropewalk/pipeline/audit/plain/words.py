@@ -79,19 +79,18 @@ def delivered(events: "DataFrame") -> "DataFrame":
 
 
 def first_deliveries(events: "DataFrame", contracts: "DataFrame", which: str) -> "DataFrame":
-    """First deliveries of the topics whose contract is such; `order_ts` orders them."""
+    """First deliveries of the topics whose contract is such."""
     return query(
         """
-        with fresh as (
-          select *, max(ts_ns) over (
-            partition by topic, client, node order by incarnation, li
-            rows unbounded preceding) as order_ts
+        with at_node as (
+          select *, row_number() over (
+            partition by topic, producer, pseq, client, node
+            order by incarnation, li) as turn
           from {rows} where not redelivered),
         placed as (
-          select *, row_number() over (
-            partition by topic, producer, pseq, client
-            order by order_ts, node, incarnation, li) as place
-          from fresh)
+          select * except (turn), row_number() over (
+            partition by topic, producer, pseq, client order by ts_ns, node) as place
+          from at_node where turn = 1)
         select * except (place) from placed where place = 1
         """,
         rows=under(seen(events, "deliver"), contracts, which),
