@@ -125,7 +125,7 @@ NEEDS = MappingProxyType(
         **dict.fromkeys(("publish", "accepted", "drop"), _MESSAGE),
         **dict.fromkeys(("enqueue", "deliver", "ack"), (*_MESSAGE, "client")),
         "forward": (*_MESSAGE, "link"),
-        "sample": ("window_ns", "messages_in"),
+        "sample": ("window_ns",),
     }
 )
 """What each kind needs beside the columns that every row needs."""
