@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from ropewalk.cli import spread, stream
 from ropewalk.cli.contract import Json, contract, finish, progress
 from ropewalk.cli.files import load_from
 from ropewalk.cli.spark import Master, Remote, started, work_of
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
     from ropewalk.pipeline.folders import Work
 
 app = typer.Typer(
-    help="Run traces through Spark: ingest|rates|calibrate|audit|survive|stream|all FOLDER.",
+    help="Run traces through Spark: ingest|rates|calibrate|audit|all|stream FOLDER;"
+    " survive|tables FILE.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -159,6 +161,11 @@ def all_(
         summary |= {key: audited[key] for key in ("missed", "spurious") if key in audited}
         outcome: Outcome = "findings" if audited["violations"] else "ok"
         _finish("pipeline all", outcome, summary, all_text(summary, folder), findings, as_json)
+
+
+app.command("survive")(spread.survive)
+app.command("tables")(spread.tables)
+app.command("stream")(stream.stream)
 
 
 def _ingest(

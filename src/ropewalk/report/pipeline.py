@@ -102,6 +102,29 @@ def all_text(summary: dict[str, Any], folder: Path) -> str:
     return "\n".join([*parts, audit_text(summary["audit"], folder)])
 
 
+def survive_text(summary: dict[str, Any]) -> str:
+    """What became of path pairs in many disasters."""
+    captured = summary["captured"]
+    of_all = "" if captured is None else f", {captured:.1%} of what could be avoided is"
+    return (
+        f"{summary['regions']:,} regions of {summary['radius_km']:g} km over"
+        f" {summary['pairs']:,} pairs of brokers:\n"
+        f"  primaries alone are cut {summary['lost_before']:,} times,"
+        f" pairs of paths {summary['lost_after']:,} times{of_all}"
+    )
+
+
+def stream_text(summary: dict[str, Any]) -> str:
+    """What a stream did."""
+    return (
+        f"{summary['batches']} batches, {summary['rows']:,} rows"
+        f" ({summary['quarantined']:,} put aside)\n"
+        f"  violations: {summary['found']:,} found, {summary['withdrawn']:,} withdrawn,"
+        f" {summary['violations']:,} now\n"
+        f"  windows: {summary['closed']:,} closed, {summary['corrected']:,} corrected"
+    )
+
+
 def generate_text(summary: dict[str, Any]) -> str:
     """What was made."""
     faults = sum(summary.get("faults", {}).values())

@@ -1,6 +1,6 @@
 """A bucket made ready for kernels: its rows, the topics they belong to, and who is due what."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -58,9 +58,14 @@ class Bucket(NamedTuple):
     due: Due
 
 
-def bucket(contents: Iterable[bytes], contracts: Contracts, due: DueRows) -> Bucket:
+def bucket(
+    contents: Iterable[bytes],
+    contracts: Contracts,
+    due: DueRows,
+    columns: Sequence[str] = COLUMNS,
+) -> Bucket:
     """The files of a bucket, read and numbered."""
-    rows = read(contents, COLUMNS)
+    rows = read(contents, columns)
     runs = starts(rows.topic)
     due_runs, chosen = _due_of(rows.topic[runs[:-1]], due)
     clients = coded(np.concatenate((chosen.client, rows.client)))

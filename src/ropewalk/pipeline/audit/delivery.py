@@ -18,6 +18,12 @@ from ropewalk.pipeline.audit.repeats import judge_repeats, pushed, settle_firsts
 from ropewalk.pipeline.audit.rows import ACCEPTED, DELIVER, PUBLISH, Rows
 from ropewalk.routing.kernels import kernel
 
+COLUMNS = (
+    "topic", "node", "incarnation", "li", "kind", "client", "producer", "pseq", "redelivered",
+    "ts_ns", "clock_err_ns",
+)  # fmt: skip
+"""What this audit reads."""
+
 CELLS = 1 << 24
 """How many pairs are looked at together; a topic with more is read again for the others."""
 

@@ -68,7 +68,10 @@ def served(
             first[deep] = following[one]
             waiting -= 1
             left[one] = now
-            now += gap[one] if now < hurry_from else hurry_gap
+            if now < hurry_from:
+                now = min(now + gap[one], max(np.int64(hurry_from), now + hurry_gap))
+            else:
+                now += hurry_gap
         at = end
     return left
 

@@ -112,8 +112,8 @@ def _attempts(lines: list[bytes], start: int, stop: int) -> Iterator[tuple[int, 
     if rows == 0:
         return
     try:
-        block = pa.BufferReader(b"\n".join(lines[start:stop]))
-        table = pj.read_json(block, pj.ReadOptions(False, 2 * BLOCK), PARSE)
+        block = b"\n".join(lines[start:stop])
+        table = pj.read_json(pa.BufferReader(block), pj.ReadOptions(False, len(block) + 1), PARSE)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         table = None
     if table is not None and len(table) == rows:
@@ -145,11 +145,19 @@ def _bad_line(number: int, line: bytes) -> Bad:
 
 
 def _fits(name: str, value: object) -> bool:
-    try:
-        pa.array([value], COLUMNS[name].type)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
-        return False
-    return not (isinstance(value, bool) and not pa.types.is_boolean(COLUMNS[name].type))
+    """Whether a value of JSON is what a column holds."""
+    type = COLUMNS[name].type
+    if value is None:
+        return True
+    if isinstance(value, bool) or pa.types.is_boolean(type):
+        return isinstance(value, bool) and bool(pa.types.is_boolean(type))
+    if pa.types.is_string(type):
+        return isinstance(value, str)
+    if pa.types.is_floating(type):
+        return isinstance(value, int | float)
+    return isinstance(value, int) and -(2 ** (type.bit_width - 1)) <= value < 2 ** (
+        type.bit_width - 1
+    )
 
 
 def _parquet(content: bytes) -> Parsed:
