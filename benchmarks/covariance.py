@@ -114,7 +114,9 @@ def counted(seed: int = 1) -> Grid:
         topics.append(filled)
         windows.append(np.full(len(filled), window))
         messages.append(drawn[filled])
-    return grid_of(*(np.concatenate(one) for one in (topics, windows, messages)), WINDOWS)
+    return grid_of(
+        np.concatenate(topics), np.concatenate(windows), np.concatenate(messages), WINDOWS
+    )
 
 
 def by_scipy(grid: Grid, precision: str) -> Any:
@@ -155,7 +157,7 @@ def covariance(spark: SparkSession) -> dict[str, Any]:
     for precision in ("float32", "float64"):
         with peak_memory(memory, precision):
             for _ in range(3):
-                covariance_of(spark, grid, precision=precision)  # type: ignore[arg-type]
+                covariance_of(spark, grid, precision=precision)
     parts = in_turns(
         spark_nothing=lambda: spark.range(0, 2, 1, 2).mapInArrow(same, "id long").toArrow(),
         spark_blocks=lambda: gram_blocks(spark, grid).toArrow(),
@@ -276,7 +278,7 @@ def counting(spark: SparkSession, rows: int) -> dict[str, Any]:
 
 
 def files_in(spark: SparkSession, folder: Path) -> DataFrame:
-    """One row per file, as a store gives them; one file per task."""
+    """One row per file, as a store gives them; Spark puts several files into a task."""
     found = spark.read.format("binaryFile").load(str(folder))
     bucket = f.regexp_extract("path", r"(\d+)\.parquet$", 1).cast("int").alias("bucket")
     return found.select(bucket, "content")
@@ -297,9 +299,7 @@ def _counting(spark: SparkSession, folder: Path) -> dict[str, Any]:
 
     with peak_memory(memory, "counting"):
         found = collected(merged(files, SECOND))
-    scan_of_spark_may_overflow = {"spark.sql.ansi.enabled": "false"}
-    for name, value in scan_of_spark_may_overflow.items():
-        spark.conf.set(name, value)
+    spark.conf.set("spark.sql.ansi.enabled", "false")  # the scan's sum of ids overflows
     assert native()[0][0] == found.messages.sum()
     taken = in_turns(
         counting=lambda: collected(merged(files, SECOND)),
@@ -329,8 +329,6 @@ def main(which: str = "both", rows: str = "10000000") -> None:
             "spark.driver.memory": "2g",
             "spark.ui.showConsoleProgress": "false",
             "spark.sql.shuffle.partitions": "4",
-            "spark.sql.files.openCostInBytes": "1g",
-            "spark.sql.files.maxPartitionBytes": "1g",
         },
     )
     if which in ("both", "covariance"):

@@ -33,6 +33,10 @@ LOADS = "window long, messages long"
 
 BATCH_ROWS = 1 << 20
 
+MERGE_TASKS = 4
+"""Tasks that merge: Spark's own number, 200 as it comes, would be kept with what is persisted and
+start as many tasks for little work, at every use."""
+
 
 def tallies(files: "DataFrame", window_ns: int) -> "DataFrame":
     """Packed tallies (TALLIES), one row per row group."""
@@ -47,7 +51,7 @@ def tallies(files: "DataFrame", window_ns: int) -> "DataFrame":
     return files.mapInArrow(run, TALLIES)
 
 
-def merged(files: "DataFrame", window_ns: int) -> "DataFrame":
+def merged(files: "DataFrame", window_ns: int, tasks: int = MERGE_TASKS) -> "DataFrame":
     """Packed counts (MERGED) in which every topic is in one row."""
 
     def run(batches: Batches) -> Batches:
@@ -64,7 +68,7 @@ def merged(files: "DataFrame", window_ns: int) -> "DataFrame":
         if found:
             yield _packed(merge(found))
 
-    return tallies(files, window_ns).repartition("bucket").mapInArrow(run, MERGED)
+    return tallies(files, window_ns).repartition(tasks, "bucket").mapInArrow(run, MERGED)
 
 
 def counts(files: "DataFrame", window_ns: int) -> "DataFrame":

@@ -170,7 +170,7 @@ def save_folder(folder: Path, names: tuple[str, ...], write: Any) -> None:
 
 
 def _packed(first: int, block: Numbers) -> pa.RecordBatch:
-    """A block as one row. Many sums are small or zero: packing them costs less than to send them."""
+    """A block as one row; packed, as many sums are small or zero: that takes less than sending."""
     content = pa.compress(pa.py_buffer(np.ascontiguousarray(block)), CODEC, asbytes=True)
     return pa.RecordBatch.from_arrays(
         [

@@ -72,8 +72,8 @@ def factors_of(
 ) -> Factors:
     """Factors of a grid's covariance: `count` of them, or as few as the tolerance needs.
 
-    As few: doubled until the error is within the tolerance, then bisected. At most `most` are
-    tried; if these do not reach it, they are the result and `reached` is False.
+    As few: doubled until the error is within the tolerance, then bisected. `most` are tried
+    first: if these do not reach it, they are the result and `reached` is False.
     """
     if count is not None and count < 1:
         raise UsageError(f"{count} factors: write 1 or more")
@@ -111,15 +111,16 @@ def fit(problem: Problem, count: int) -> tuple[Reals, float]:
 
 
 def _fewest(problem: Problem, tolerance: float, most: int) -> tuple[Reals, float]:
-    tried: dict[int, tuple[Reals, float]] = {}
+    most = min(most, problem.topics)
+    tried = {most: fit(problem, most)}
+    if tried[most][1] > tolerance:
+        return tried[most]
     low, high = 0, 1
-    while True:
+    while high < most:
         tried[high] = fit(problem, high)
         if tried[high][1] <= tolerance:
             break
-        if high >= min(most, problem.topics):
-            return tried[high]
-        low, high = high, min(2 * high, most, problem.topics)
+        low, high = high, min(2 * high, most)
     while high - low > 1:
         middle = (low + high) // 2
         tried[middle] = fit(problem, middle)

@@ -136,11 +136,11 @@ def _scatter(
     begin = np.empty(len(starts) - 1, np.int64)
     for row in range(len(begin)):  # where topics that matter begin in the row
         begin[row] = starts[row] + np.searchsorted(
-            columns[starts[row] : starts[row + 1]], max(first, head if first < head else first)
+            columns[starts[row] : starts[row + 1]], max(first, head)
         )
     sums = np.zeros(topics, counts.dtype)
     for topic in range(first, end):
-        left = max(topic, head) if topic < head else topic
+        left = max(topic, head)
         sums[left:] = 0
         for place in range(column_starts[topic], column_starts[topic + 1]):
             row, count = rows[place], column_counts[place]

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ropewalk.errors import UsageError
-from ropewalk.pipeline.rates.counts import cells_in, collected, loads_in, merged
+from ropewalk.pipeline.rates.counts import MERGE_TASKS, cells_in, collected, loads_in, merged
 from ropewalk.pipeline.rates.covariance import (
     FILES,
     Covariance,
@@ -70,18 +70,20 @@ def rates(
     precision: Precision = "float32",
     factors: int | None = None,
     tolerance: float = TOLERANCE,
+    tasks: int = MERGE_TASKS,
 ) -> Rates:
     """Rates of the topics in files of stored events (`counts.FILES`).
 
     `names` gives topics' names by id; `items` puts topics together by name. Beyond `most_topics`
-    the topics with fewest messages are left out, and the summary says how many. Raises UsageError
-    for options that make no sense, and where there is nothing to count.
+    the topics with fewest messages are left out, and the summary says how many. `tasks` merge the
+    counts: more of them need less memory each. Raises UsageError for options that make no sense,
+    and where there is nothing to count.
     """
     window_ns = _window_ns(window_s)
     if most_topics < 1:
         raise UsageError(f"{most_topics} topics: write 1 or more")
     rule = peak or PeakRule()
-    packed = merged(files, window_ns).persist()
+    packed = merged(files, window_ns, tasks).persist()
     try:
         loads, cells, chosen = _counted(packed, window_ns, rule)
     finally:
@@ -102,7 +104,7 @@ def rates(
         "chosen_windows": chosen.windows,
         "peak": rule.text,
         "messages_in_peak": int(cells.messages.sum()),
-        "mean_total_rate_msgs_s": cells.messages.sum() / chosen.windows / window_s,
+        "mean_total_rate_msgs_s": float(cells.messages.sum() / chosen.windows / window_s),
         "covariance_topics": len(grid.topics),
         "topics_left_out": left_out,
         "messages_left_out": messages_left_out,
