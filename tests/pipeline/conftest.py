@@ -1,10 +1,14 @@
-"""One Spark session for all tests: starting one takes seconds."""
+"""One Spark session for all tests: starting one takes seconds.
+
+`python -m ropewalk.pipeline.quick` makes an archive that halves that; it is used if it is there.
+"""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
 
+from ropewalk.pipeline.quick import quick_options
 from ropewalk.pipeline.session import session
 
 if TYPE_CHECKING:
@@ -14,11 +18,10 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="session")
 def spark() -> "Iterator[SparkSession]":
     started = session(
-        master="local[2]",
+        "local[2]",
         **{
-            "spark.driver.memory": "2g",
             "spark.sql.shuffle.partitions": "2",
-            "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+            "spark.driver.extraJavaOptions": quick_options(),
         },
     )
     yield started

