@@ -1,0 +1,86 @@
+"""Conversations that leave their protocol: A013."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from ropewalk.pipeline.audit.plain.words import query, report, seen, under
+from ropewalk.protocol.automaton import Automaton
+from ropewalk.trace.ids import id_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+AUTOMATA = "protocol string, initial int, width int, table array<int>"
+LABELS = "protocol string, label bigint, number int"
+
+NOT_ALLOWED, UNKNOWN = -1, -2
+"""States: after a step that no transition takes; after a row without a label."""
+
+
+def left(
+    events: "DataFrame", contracts: "DataFrame", protocols: Mapping[str, Automaton]
+) -> "DataFrame":
+    """A013: the first publication of a conversation that no transition takes."""
+    found = query(
+        """
+        with walked as (
+          select conversation, steps, aggregate(steps,
+            named_struct('state', initial, 'taken', 0), (now, step) -> case
+              when now.state < 0 then now
+              when step.number is null then named_struct('state', {unknown}, 'taken', now.taken)
+              when step.number < 0 or get(table, now.state * width + step.number) < 0
+                then named_struct('state', {wrong}, 'taken', now.taken)
+              else named_struct('state', get(table, now.state * width + step.number),
+                                'taken', now.taken + 1) end) as walk
+          from {conversations} join {automata} using (protocol)),
+        stopped as (
+          select conversation, get(steps, walk.taken) as step
+          from walked where walk.state = {wrong})
+        select step.topic, step.producer, step.pseq, conversation as other,
+          array(named_struct('node', step.node, 'incarnation', step.incarnation, 'li', step.li))
+            as evidence
+        from stopped
+        """,
+        conversations=_conversations(events, contracts, protocols),
+        automata=_automata(events.sparkSession, protocols),
+        unknown=UNKNOWN,
+        wrong=NOT_ALLOWED,
+    )
+    return report(found, "A013")
+
+
+def _conversations(
+    events: "DataFrame", contracts: "DataFrame", protocols: Mapping[str, Automaton]
+) -> "DataFrame":
+    """Each conversation's publications in their order, with the numbers of their labels."""
+    return query(
+        """
+        select protocol, conversation, array_sort(collect_list(struct(
+          ts_ns, node, incarnation, li, topic, producer, pseq,
+          if(s.label is null, null, coalesce(l.number, {wrong})) as number))) as steps
+        from {said} s left join {labels} l using (protocol, label)
+        group by protocol, conversation
+        """,
+        said=under(
+            seen(events, "publish"), contracts, "protocol is not null and conversation is not null"
+        ),
+        labels=_labels(events.sparkSession, protocols),
+        wrong=NOT_ALLOWED,
+    )
+
+
+def _automata(spark: "SparkSession", protocols: Mapping[str, Automaton]) -> "DataFrame":
+    rows = [
+        (name, one.initial, len(one.labels), one.table.ravel().tolist())
+        for name, one in protocols.items()
+    ]
+    return spark.createDataFrame(rows, AUTOMATA)
+
+
+def _labels(spark: "SparkSession", protocols: Mapping[str, Automaton]) -> "DataFrame":
+    rows = [
+        (name, id_of(label), number)
+        for name, one in protocols.items()
+        for number, label in enumerate(one.labels)
+    ]
+    return spark.createDataFrame(rows, LABELS)

@@ -1,0 +1,400 @@
+"""The audit by brute force, from docs/audit.md alone: plain rows, every pair of them looked at.
+
+`judge` gives all of it, `audit` the keys of the violations, `due_rows` what a client is due.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+from ropewalk.federation.facts import Contract
+from ropewalk.protocol.automaton import Automaton
+from tests.pipeline.oracle_due import (
+    Contracts,
+    Due,
+    Message,
+    Online,
+    Row,
+    Window,
+    before,
+    due_of,
+    due_rows,
+    early,
+    grouped,
+    horizon_of,
+    in_order,
+    kinds,
+    late,
+    message_of,
+    number,
+    online_of,
+    place,
+    tidy,
+    topic_of,
+    windows,
+)
+
+__all__ = ["audit", "due_rows", "judge"]
+
+
+@dataclass(frozen=True)
+class Key:
+    """What a violation is known by, in the order of VIOLATION_KEY."""
+
+    code: str
+    topic: str
+    producer: str | None = None
+    pseq: int | None = None
+    consumer: str | None = None
+    other: str | None = None
+
+    def plain(self) -> tuple[Any, ...]:
+        return (self.code, self.topic, self.producer, self.pseq, self.consumer, self.other)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    violations: set[tuple[Any, ...]]
+    unchecked: set[tuple[str, str | None]]
+    """(code, topic), the topic None where it holds for the whole trace."""
+
+
+@dataclass
+class Published:
+    lo: int
+    hi: int
+    accepted: bool
+
+
+@dataclass(frozen=True)
+class OneTopic:
+    """What the rules of a topic look at."""
+
+    name: str
+    contract: Contract
+    rows: list[Row]
+    due: list[Due]
+    deadline_ns: int
+
+    @property
+    def within_ns(self) -> int | None:
+        within_ms = self.contract.within_ms
+        return None if within_ms is None else round(within_ms * 1_000_000)
+
+    def published(self) -> dict[Message, Published]:
+        groups = grouped(kinds(self.rows, "publish", "accepted"), "topic", "producer", "pseq")
+        return {
+            message: Published(
+                min(map(early, group)),
+                max(map(late, group)),
+                any(row["kind"] == "accepted" for row in group),
+            )
+            for message, group in groups.items()
+        }
+
+    def delivered(self) -> dict[tuple[Message, str], list[Row]]:
+        found: dict[tuple[Message, str], list[Row]] = {}
+        for row in kinds(self.rows, "deliver"):
+            found.setdefault((message_of(row), row["client"]), []).append(row)
+        return found
+
+    def firsts(self) -> dict[str, list[Row]]:
+        """Each client's first deliveries, in order."""
+        fresh = [row for row in kinds(self.rows, "deliver") if not row["redelivered"]]
+        found = {}
+        for client, group in grouped(fresh, "client").items():
+            first: dict[Message, Row] = {}
+            for row in in_order(group):
+                first.setdefault(message_of(row), row)
+            found[client] = list(first.values())
+        return found
+
+    def may(self, client: str, when: Published) -> bool:
+        return any(
+            due.client == client and due.may_from <= when.hi and when.lo <= due.may_until
+            for due in self.due
+        )
+
+    def must(self, client: str, when: Published) -> bool:
+        return when.accepted and any(
+            due.client == client
+            and due.must_from <= when.lo
+            and (due.durable or due.a <= when.lo)
+            and due.b >= max(due.a, when.hi) + self.deadline_ns
+            for due in self.due
+        )
+
+    def online_through(self, client: str, start: int, end: int) -> bool:
+        return any(due.client == client and due.a <= start and end <= due.b for due in self.due)
+
+
+def lost(topic: OneTopic) -> Iterator[Key]:
+    if topic.contract.delivery not in ("at-least-once", "exactly-once"):
+        return
+    delivered = topic.delivered()
+    for message, when in topic.published().items():
+        for client in {due.client for due in topic.due}:
+            if topic.must(client, when) and (message, client) not in delivered:
+                yield Key("A001", *message, client)
+
+
+def duplicate(topic: OneTopic) -> Iterator[Key]:
+    for (message, client), rows in topic.delivered().items():
+        again = [row for row in rows if row["redelivered"]]
+        acks = [
+            row
+            for row in kinds(topic.rows, "ack")
+            if message_of(row) == message and row["client"] == client
+        ]
+        after_ack = any(before(ack, row) for ack in acks for row in again)
+        found = {
+            "at-most-once": len(rows) > 1,
+            "exactly-once": len(rows) - len(again) > 1 or after_ack,
+        }
+        if found.get(topic.contract.delivery, False):
+            yield Key("A002", *message, client)
+
+
+def astray(topic: OneTopic) -> Iterator[Key]:
+    """Not subscribed, or never published."""
+    published = topic.published()
+    first: dict[str, int] = {}
+    for _, producer, pseq in published:
+        first[producer] = min(pseq, first.get(producer, pseq))
+    for message, client in topic.delivered():
+        _, producer, pseq = message
+        if message in published:
+            if not topic.may(client, published[message]):
+                yield Key("A003", *message, client)
+        elif producer in first and first[producer] <= pseq:
+            yield Key("A004", *message, client)
+
+
+def fifo(topic: OneTopic) -> Iterator[Key]:
+    if topic.contract.order != "fifo":
+        return
+    for client, rows in topic.firsts().items():
+        for row in rows:
+            if any(
+                other["producer"] == row["producer"]
+                and other["pseq"] > row["pseq"]
+                and before(other, row)
+                for other in rows
+            ):
+                yield Key("A005", *message_of(row), client)
+
+
+def priority(topic: OneTopic) -> Iterator[Key]:
+    if topic.contract.order != "priority":
+        return
+    for client, rows in topic.firsts().items():
+        first = {message_of(row): row for row in rows}
+        queued = [row for row in kinds(topic.rows, "enqueue") if row["client"] == client]
+        for row in rows:
+            for waiting in queued:
+                own = first.get(message_of(waiting))
+                if (
+                    own is not None
+                    and own["node"] == waiting["node"] == row["node"]
+                    and waiting["priority"] > row["priority"]
+                    and before(waiting, row)
+                    and before(row, own)
+                ):
+                    yield Key("A006", *message_of(row), client)
+
+
+def rank(topic: OneTopic) -> Iterator[Key]:
+    if topic.contract.order != "total":
+        return
+    for client, rows in topic.firsts().items():
+        ranked = [row for row in rows if row["rank"] is not None]
+        for row in ranked:
+            if any(
+                other["node"] == row["node"] and other["rank"] > row["rank"] and before(other, row)
+                for other in ranked
+            ):
+                yield Key("A007", *message_of(row), client)
+
+
+def consumer_order(rows: list[Row]) -> set[tuple[Message, Message]]:
+    """Pairs of messages in a consumer's order: of each two first deliveries at one node."""
+    return {
+        (message_of(one), message_of(other))
+        for one in rows
+        for other in rows
+        if one["node"] == other["node"] and before(one, other)
+    }
+
+
+def pairwise_order(topic: OneTopic) -> Iterator[Key]:
+    if topic.contract.order != "total":
+        return
+    orders = {client: consumer_order(rows) for client, rows in topic.firsts().items()}
+    for one, other in combinations(sorted(orders, key=number), 2):
+        if any((later, earlier) in orders[other] for earlier, later in orders[one]):
+            yield Key("A008", topic.name, consumer=one, other=other)
+
+
+def global_order(topic: OneTopic) -> Iterator[Key]:
+    if topic.contract.order != "total":
+        return
+    after: dict[Message, set[Message]] = {}
+    for rows in topic.firsts().values():
+        for earlier, later in consumer_order(rows):
+            after.setdefault(earlier, set()).add(later)
+    reached = {message: _reachable(message, after) for message in after}
+    sets = {
+        frozenset(other for other in reached[message] if message in reached.get(other, ()))
+        for message in after
+        if message in reached[message]
+    }
+    for cycle in sets:
+        yield Key("A009", *min(cycle, key=lambda message: (number(message[1]), message[2])))
+
+
+def _reachable(start: Message, after: Mapping[Message, set[Message]]) -> set[Message]:
+    seen: set[Message] = set()
+    ahead = [start]
+    while ahead:
+        fresh = after.get(ahead.pop(), set()) - seen
+        seen |= fresh
+        ahead += fresh
+    return seen
+
+
+def too_late(topic: OneTopic) -> Iterator[Key]:
+    if topic.within_ns is None:
+        return
+    published = topic.published()
+    for client, rows in topic.firsts().items():
+        for row in rows:
+            when = published.get(message_of(row))
+            if when is None:
+                continue
+            bound = when.hi + topic.within_ns
+            if early(row) > bound and topic.online_through(client, when.lo, bound):
+                yield Key("A010", *message_of(row), client)
+
+
+def lost_subscriptions(opened: list[Window], online: Online, deadline_ns: int) -> Iterator[Key]:
+    for one in opened:
+        if one.opened_by is None or one.confirmed_by is not None or one.end_asked:
+            continue
+        since = late(one.opened_by)
+        if any(start <= since and since + deadline_ns <= end for start, end in online(one.client)):
+            yield Key("A011", one.pattern, consumer=one.client, other=one.subscription)
+
+
+def lost_advertisements(
+    rows: list[Row], opened: list[Window], online: Online, deadline_ns: int
+) -> Iterator[Key]:
+    known = {(row["node"], row["topic"], row["producer"]) for row in kinds(rows, "advertise")}
+    for row in kinds(rows, "advertise"):
+        what = (row["topic"], row["producer"])
+        until = late(row) + deadline_ns
+        taken_back = any(
+            (other["node"], other["topic"], other["producer"]) == (row["node"], *what)
+            and row["ts_ns"] <= other["ts_ns"] <= until
+            for other in kinds(rows, "unadvertise")
+        )
+        if row["hop"] != 0 or taken_back:
+            continue
+        for due in due_of(row["topic"], opened, online):
+            if due.window.confirmed_by is None or due.a > early(row) or due.b < until:
+                continue
+            node = due.window.confirmed_by["node"]
+            if node != row["node"] and (node, *what) not in known:
+                yield Key("A012", *what, other=node)
+
+
+def left_protocol(
+    rows: list[Row], contracts: Contracts, protocols: Mapping[str, Automaton]
+) -> Iterator[Key]:
+    conversations: dict[tuple[str, str], list[Row]] = {}
+    for row in kinds(rows, "publish"):
+        name = topic_of(contracts, row["topic"]).protocol
+        if name in protocols and row["conversation"] is not None:
+            conversations.setdefault((str(name), row["conversation"]), []).append(row)
+    for (name, conversation), said in conversations.items():
+        one = protocols[name]
+        state = one.initial
+        for row in sorted(said, key=lambda r: (r["ts_ns"], number(r["node"]), *place(r))):
+            if row["label"] is None:
+                break  # what was said is not known, nor what may follow
+            known = row["label"] in one.labels
+            state = int(one.table[state, one.labels.index(row["label"])]) if known else -1
+            if state < 0:
+                yield Key("A013", *message_of(row), other=conversation)
+                break
+
+
+OF_A_TOPIC = (
+    lost,
+    duplicate,
+    astray,
+    fifo,
+    priority,
+    rank,
+    pairwise_order,
+    global_order,
+    too_late,
+)
+
+
+def judge(
+    rows: Iterable[Row],
+    contracts: Contracts,
+    *,
+    deadline_ns: int,
+    horizon_ns: int | None = None,
+    protocols: Mapping[str, Automaton] | None = None,
+) -> Verdict:
+    """All violations of a trace, and what could not be checked."""
+    whole = tidy(rows)
+    online = online_of(whole, horizon_of(whole, horizon_ns))
+    opened = windows(whole)
+    found: set[Key] = set()
+    unchecked: set[tuple[str, str | None]] = set()
+    for name, events in grouped((r for r in whole if r["pseq"] is not None), "topic").items():
+        due = due_of(name, opened, online)
+        topic = OneTopic(name, topic_of(contracts, name).contract, events, due, deadline_ns)
+        unchecked |= {(code, name) for code in _not_checked(topic)}
+        found |= {key for rule in OF_A_TOPIC for key in rule(topic)}
+    if kinds(whole, "subscribed"):
+        found |= set(lost_subscriptions(opened, online, deadline_ns))
+    else:
+        unchecked.add(("A011", None))
+    if any((row["hop"] or 0) > 0 for row in kinds(whole, "advertise")):
+        found |= set(lost_advertisements(whole, opened, online, deadline_ns))
+    else:
+        unchecked.add(("A012", None))
+    found |= set(left_protocol(whole, contracts, protocols or {}))
+    return Verdict({key.plain() for key in found}, unchecked)
+
+
+def _not_checked(topic: OneTopic) -> Iterator[str]:
+    if not topic.published():
+        yield from ("A003", "A004")
+        if topic.contract.delivery in ("at-least-once", "exactly-once"):
+            yield "A001"
+        if topic.within_ns is not None:
+            yield "A010"
+    if topic.contract.order == "priority" and not kinds(topic.rows, "enqueue"):
+        yield "A006"
+    if topic.contract.order == "total" and all(row["rank"] is None for row in topic.rows):
+        yield "A007"
+
+
+def audit(
+    rows: Iterable[Row],
+    contracts: Contracts,
+    *,
+    deadline_ns: int,
+    horizon_ns: int | None = None,
+    protocols: Mapping[str, Automaton] | None = None,
+) -> set[tuple[Any, ...]]:
+    """The keys of all violations, with names."""
+    return judge(
+        rows, contracts, deadline_ns=deadline_ns, horizon_ns=horizon_ns, protocols=protocols
+    ).violations
