@@ -41,10 +41,12 @@ def _wait(port: int) -> None:
     raise TimeoutError("nats-server does not answer")
 
 
-def make(url: str, stream: str, **limits: int) -> None:
+def make(url: str, stream: str, max_msgs: int = -1) -> None:
     async def go() -> None:
         connection = await nats.connect(url)
-        await connection.jetstream().add_stream(name=stream, subjects=[f"{stream}.>"], **limits)
+        await connection.jetstream().add_stream(
+            name=stream, subjects=[f"{stream}.>"], max_msgs=max_msgs
+        )
         await connection.close()
 
     asyncio.run(go())

@@ -19,8 +19,10 @@ FOR_EVER = "36500d"
 class Growing(Protocol):
     """A trace that grows."""
 
-    reads_twice: bool
-    """Whether reading a batch again is cheap."""
+    @property
+    def reads_twice(self) -> bool:
+        """Whether reading a batch again is cheap."""
+        ...
 
     def frame(self, spark: "SparkSession") -> "DataFrame":
         """Its pieces as a streaming DataFrame (path, content)."""

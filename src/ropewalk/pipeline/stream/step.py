@@ -81,8 +81,9 @@ def take_batch(plan: Plan, frame: "DataFrame", batch: int) -> None:
         return  # it was done, and only Spark had not noted so
     spark = frame.sparkSession
     store = taken_in(spark, frame, plan)
-    figures = replace(kept.figures, checkpoint=plan.checkpoint, batch=batch)
-    _step(spark, store, plan, replace(kept, figures=figures))
+    if _is_behind(kept.figures, store, plan):
+        figures = replace(kept.figures, checkpoint=plan.checkpoint, batch=batch)
+        _step(spark, store, plan, replace(kept, figures=figures))
 
 
 def catch_up(spark: "SparkSession", plan: Plan) -> bool:
@@ -91,14 +92,19 @@ def catch_up(spark: "SparkSession", plan: Plan) -> bool:
         return False
     kept = load(plan.stage)
     store = Store(plan.folder, opened(plan.folder, [], plan.buckets))
-    figures = kept.figures
-    _check_window(figures, plan)
-    mark = closing.watermark(store.manifest.files, plan.delay_ns, figures.watermark_ns)
-    behind = (mark, len(store.manifest.files), plan.settings())
-    if behind == (figures.watermark_ns, figures.files, figures.settings):
+    _check_window(kept.figures, plan)
+    if not _is_behind(kept.figures, store, plan):
         return False
     _step(spark, store, plan, kept)
     return True
+
+
+def _is_behind(figures: Figures, store: Store, plan: Plan) -> bool:
+    """Whether there is anything that the last step did not see."""
+    files = store.manifest.files
+    mark = closing.watermark(files, plan.delay_ns, figures.watermark_ns)
+    now = mark, len(files), plan.settings() if files else ""
+    return now != (figures.watermark_ns, figures.files, figures.settings)
 
 
 def taken_in(spark: "SparkSession", frame: "DataFrame", plan: Plan) -> Store:
