@@ -6,12 +6,15 @@ step of the same job. `plain` holds the same audits as DataFrame operations: slo
 form for tables that were not written by us.
 """
 
-from collections.abc import Mapping, Sequence
+import io
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from ropewalk.federation.facts import Federation
 from ropewalk.pipeline.audit import control as of_control
@@ -33,7 +36,7 @@ from ropewalk.pipeline.audit.judge import REASONS, judge
 from ropewalk.pipeline.batches import Batches, batch, rows
 from ropewalk.pipeline.ingest.packing import as_bytes, from_bytes
 from ropewalk.pipeline.shapes import VIOLATIONS
-from ropewalk.pipeline.store import Store
+from ropewalk.pipeline.store import Store, contents
 from ropewalk.protocol.automaton import Automaton
 from ropewalk.trace.columns import stored_schema
 
@@ -62,6 +65,8 @@ class Ground:
     stretches: Mapping[int, Sequence[Stretch]]
     horizon: int
     topics: Mapping[int, str]
+    until: int | None = None
+    """Rows with a later time are left out."""
 
 
 class Audited(NamedTuple):
@@ -82,7 +87,21 @@ def audit(
 ) -> Audited:
     """Everything that the rows of a store prove against the contracts of a federation."""
     ground = ground_of(store, federation, deadline_ns, horizon_ns, protocols or {})
-    told = judged(store.contents(spark), ground)
+    return audited(spark, store, ground)
+
+
+def audited(
+    spark: "SparkSession", store: Store, ground: Ground, buckets: Collection[int] | None = None
+) -> Audited:
+    """What rows prove, of all buckets or some; what control rows prove is always told."""
+    files = [
+        one
+        for one in store.manifest.files
+        if one.table == "events" and (buckets is None or one.bucket in buckets)
+    ]
+    if not files:
+        return _gathered(ARROW_TOLD.empty_table(), ground)
+    told = judged(contents(spark, store.folder, files), ground)
     if (ground.contracts.protocol != NO_PROTOCOL).any():
         told = conversations_judged(told, ground.tables)
     return _gathered(told.toArrow(), ground)
@@ -94,30 +113,51 @@ def ground_of(
     deadline_ns: int = DEADLINE_NS,
     horizon_ns: int | None = None,
     protocols: Mapping[str, Automaton] | None = None,
+    until_ns: int | None = None,
 ) -> Ground:
-    """What rows are held against; small beside them, and sent along with the work."""
+    """What rows are held against; small beside them, and sent along with the work.
+
+    With `until_ns`, rows with a later time prove only that their node was still there.
+    """
     names = store.names("topic")
     seen = store.last_seen()
     horizon = max(seen.values(), default=0)
     horizon = horizon if horizon_ns is None else min(horizon, horizon_ns)
     table = store.table("control")
     control = control_rows(stored_schema("control").empty_table() if table is None else table)
+    if until_ns is not None:
+        control = [row for row in control if row.ts <= until_ns]
     windows = windows_of(control)
     stretches = stretches_of(control, seen, horizon)
     due = due_rows(windows, stretches, horizon, names)
     automata = dict(sorted((protocols or {}).items()))
     contracts = contracts_of(federation, names, automata)
     tables = protocol.tables_of(list(automata.values()))
-    return Ground(contracts, due, deadline_ns, tables, control, windows, stretches, horizon, names)
+    return Ground(
+        contracts,
+        due,
+        deadline_ns,
+        tables,
+        control,
+        windows,
+        stretches,
+        horizon,
+        names,
+        until_ns,
+    )
 
 
 def judged(files: "DataFrame", ground: Ground) -> "DataFrame":
     """The files of buckets (bucket, content), judged; messages of conversations given away."""
     contracts, due, deadline = ground.contracts, ground.due, ground.deadline_ns
+    until = ground.until
 
     def run(batches: Batches) -> Batches:
-        for _, contents in groupby(rows(batches), lambda row: row[0]):
-            one = bucket([content for _, content in contents], contracts, due)
+        for _, group in groupby(rows(batches), lambda row: row[0]):
+            files = list(rows_until((content for _, content in group), until))
+            if not files:
+                continue
+            one = bucket(files, contracts, due)
             found = judge(one, deadline)
             if len(found.violations):
                 yield batch(ARROW_TOLD, (0, "violations", as_bytes(found.violations)))
@@ -127,6 +167,28 @@ def judged(files: "DataFrame", ground: Ground) -> "DataFrame":
                 yield batch(ARROW_TOLD, (part, "conversations", content))
 
     return files.mapInArrow(run, TOLD)
+
+
+def rows_until(files: Iterable[bytes], until: int | None) -> Iterator[bytes]:
+    """Files without rows of a later time; one that has none is passed on as it is."""
+    for content in files:
+        file = pq.ParquetFile(pa.BufferReader(content))
+        if until is None or _latest(file.metadata) <= until:
+            yield content
+            continue
+        table = file.read(use_threads=False)
+        table = table.filter(pc.less_equal(table["ts_ns"], until))
+        if len(table):
+            sink = io.BytesIO()
+            pq.write_table(table, sink, compression="none", use_dictionary=False)
+            yield sink.getvalue()
+
+
+def _latest(file: pq.FileMetaData) -> int:
+    """The latest time in a file, by its own statistics."""
+    column = file.schema.names.index("ts_ns")
+    groups = [file.row_group(at).column(column) for at in range(file.num_row_groups)]
+    return max((one.statistics.max for one in groups), default=0)
 
 
 def conversations_judged(told: "DataFrame", tables: protocol.Tables) -> "DataFrame":
@@ -141,7 +203,7 @@ def conversations_judged(told: "DataFrame", tables: protocol.Tables) -> "DataFra
                     yield batch(ARROW_TOLD, (part, "violations", as_bytes(found)))
                 continue
             for content in contents:
-                yield batch(ARROW_TOLD, (part, what, content))
+                yield batch(ARROW_TOLD, (part, what, content.to_pybytes()))
 
     gathered = told.repartition("part").sortWithinPartitions("part", "what")
     return gathered.mapInArrow(run, TOLD)

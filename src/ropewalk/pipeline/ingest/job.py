@@ -74,7 +74,7 @@ def ingest(
     Files that are in it already are passed over: running twice adds nothing.
     """
     found = trace_files(traces)
-    manifest = _opened(folder, found, buckets)
+    manifest = opened(folder, found, buckets)
     known = {(one.path, one.size, one.modified_ns) for one in manifest.sources}
     new = [one for one in found if stamp(one) not in known]
     if not new:
@@ -161,7 +161,7 @@ def stamp(file: Path) -> tuple[str, int, int]:
     return str(file.resolve()), stat.st_size, stat.st_mtime_ns
 
 
-def _opened(folder: Path, traces: Sequence[Path], buckets: int | None) -> Manifest:
+def opened(folder: Path, traces: Sequence[Path], buckets: int | None) -> Manifest:
     """The manifest of a store, or of a new one with as many buckets as its first traces need."""
     if (folder / MANIFEST).exists():
         manifest = open_store(folder).manifest
