@@ -9,7 +9,7 @@ from ropewalk.cli.contract import Json, contract, finish
 from ropewalk.cli.files import load_from
 from ropewalk.cli.spark import Master, Remote, started
 from ropewalk.errors import UsageError
-from ropewalk.report.document import Document
+from ropewalk.report.document import Document, Outcome
 
 
 def stream(
@@ -76,6 +76,6 @@ def stream(
                 deadline_ns=round(deadline_ms * 1e6),
                 protocols=load_automata(described.protocols, path.parent),
             )
-        outcome = "findings" if done.violations else "ok"
+        outcome: Outcome = "findings" if done.violations else "ok"
         document = Document("pipeline stream", outcome, done.summary)
         finish(document, as_json=as_json, text=stream_text(done.summary))
