@@ -33,7 +33,7 @@ LOADS = "window long, messages long"
 
 BATCH_ROWS = 1 << 20
 
-MERGE_TASKS = 4
+MERGE_TASKS = 2
 """Tasks that merge: Spark's own number, 200 as it comes, would be kept with what is persisted and
 start as many tasks for little work, at every use."""
 
