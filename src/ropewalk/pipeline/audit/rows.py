@@ -85,7 +85,8 @@ def starts(*columns: Longs) -> Longs:
 
 def _decoded(content: bytes, columns: Sequence[str]) -> pa.Table:
     wanted = [*SORTED, *(one for one in columns if one not in SORTED)]
-    return pq.read_table(pa.BufferReader(content), columns=wanted, use_threads=False)
+    # `read_table` goes through the dataset layer, which takes almost three times as long.
+    return pq.ParquetFile(pa.BufferReader(content)).read(columns=wanted, use_threads=False)
 
 
 def _merged(table: pa.Table) -> pa.Table:

@@ -8,10 +8,10 @@ import io
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ropewalk.federation.facts import Contract, Federation, Topic
+from ropewalk.federation.facts import Contract, Federation, Order, Topic
 from ropewalk.pipeline.audit import protocol
 from ropewalk.pipeline.audit.bucket import bucket
-from ropewalk.pipeline.audit.contracts import ORDER, contracts_of
+from ropewalk.pipeline.audit.contracts import contracts_of
 from ropewalk.pipeline.audit.due import due_rows
 from ropewalk.pipeline.audit.judge import judge
 from ropewalk.protocol.automaton import automaton
@@ -23,7 +23,8 @@ PROTOCOL = "protocol: p\ninitial: a\naccepting: [a]\ntransitions:\n  - a -> a: m
 
 def main() -> None:
     """Judge a trace of a few rows, with every order that a topic may promise."""
-    topics = {order: Topic(contract=Contract(order=order)) for order in ORDER}
+    orders: tuple[Order, ...] = ("none", "fifo", "priority", "total")
+    topics: dict[str, Topic] = {one: Topic(contract=Contract(order=one)) for one in orders}
     federation = Federation(name="warm", brokers={}, topics=topics)
     names = {id_of(name): name for name in topics}
     kinds = ("publish", "accepted", "enqueue", "deliver", "deliver", "ack")
