@@ -1,0 +1,90 @@
+"""`ropewalk trace` and `ropewalk pipeline` as a user calls them."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow.parquet as pq
+import pytest
+
+from tests.conftest import Run
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.timeout(400)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory, spark: "SparkSession") -> Path:
+    from ropewalk.pipeline.generate import generate
+
+    folder = tmp_path_factory.mktemp("work") / "t"
+    generate(spark, folder, events=2e4, faults=["all"], seed=3)
+    return folder
+
+
+def test_all_jobs_find_what_was_put_in(ropewalk: Run, folder: Path) -> None:
+    ran = ropewalk("pipeline", "all", folder, "--json")
+    assert ran.code == 1, ran.err
+    summary = ran.document["summary"]
+    assert (summary["missed"], summary["spurious"]) == (0, 0)
+    kinds = summary["audit"]["kinds"]
+    assert {code for code, one in kinds.items() if one["injected"]} >= {"A001", "A005", "A013", "Q"}
+    assert summary["ingest"]["in"] == summary["ingest"]["good"] + summary["ingest"]["quarantined"]
+    assert summary["rates"]["messages"] > 0
+    assert summary["calibrate"]["calibrated"] > 0
+    assert (folder / "rates" / "covariance.npy").is_file()
+    assert "capacity" in (folder / "capacities.yaml").read_text()
+    codes = {one["code"] for one in ran.document["findings"]}
+    assert codes == {code for code, one in kinds.items() if code != "Q" and one["injected"]}
+
+    # A fault that the ledger does not have is told as one too many, and the other way round.
+    ledger = folder / "ledger.parquet"
+    table = pq.read_table(ledger)
+    pq.write_table(table.slice(1), ledger)
+    again = ropewalk("pipeline", "audit", folder, "--json").document["summary"]
+    pq.write_table(table, ledger)
+    assert (again["missed"], again["spurious"]) == (0, 1)
+
+    text = ropewalk("pipeline", "audit", folder).out
+    assert "against the ledger: 0 missed, 0 too many" in text
+    assert max(map(len, text.splitlines()[-3:])) <= 160
+
+
+def test_the_rows_behind_a_violation_are_shown(ropewalk: Run, folder: Path) -> None:
+    listed = ropewalk("trace", "show", folder, "--code", "A005", "--json").document["summary"]
+    number = listed["shown"][0]["number"]
+    one = ropewalk("trace", "show", folder, number, "--json").document["summary"]
+    first, second = one["evidence"]
+    assert (first["kind"], second["kind"]) == ("deliver", "deliver")
+    assert first["pseq"] > second["pseq"] == one["pseq"]
+    assert first["producer"] == second["producer"] == one["producer"]
+    rows = pq.read_table(second["file"]).to_pylist()
+    assert rows[second["line"] - 1]["pseq"] == one["pseq"]
+    assert f"{second['file']}:{second['line']}" in ropewalk("trace", "show", folder, number).out
+
+
+def test_what_cannot_be_done_is_told(ropewalk: Run, folder: Path, tmp_path: Path) -> None:
+    for arguments, code, words in (
+        (("pipeline", "all", tmp_path / "none"), 2, "no such folder"),
+        (("pipeline", "audit", tmp_path), 2, "there is no store"),
+        (("pipeline", "ingest", tmp_path), 2, "holds no trace"),
+        (("pipeline", "rates", folder, "--peak", "often"), 2, "busiest:HOURS"),
+        (("pipeline", "stream", folder, "--nats", "nats://127.0.0.1:1"), 2, "--stream"),
+        (("trace", "show", folder, 10**6), 2, "there is no violation"),
+        (("trace", "show", tmp_path), 2, "there is no audit"),
+        (("trace", "generate", "-o", tmp_path / "x", "--faults", "rain"), 2, "rain"),
+    ):
+        ran = ropewalk(*arguments)
+        assert (ran.code, words in ran.err) == (code, True), (arguments, ran)
+        assert "Traceback" not in ran.err
+
+
+def test_a_job_that_fails_leaves_what_was_there(ropewalk: Run, folder: Path) -> None:
+    before = {path: path.stat().st_mtime_ns for path in (folder / "audit").iterdir()}
+    broken = folder / "broken.yaml"
+    broken.write_text("federation: 1\nbrokers: 7\n")
+    assert ropewalk("pipeline", "audit", folder, "--federation", broken).code == 2
+    assert before == {path: path.stat().st_mtime_ns for path in (folder / "audit").iterdir()}
+    assert json.loads((folder / "audit" / "summary.json").read_text())["violations"] > 0
