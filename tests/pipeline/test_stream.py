@@ -198,11 +198,18 @@ def test_messages_of_a_stream_are_taken_in_once(spark: "SparkSession", tmp_path:
 
         with pytest.raises(Exception, match="manifest"):
             stream(spark, source, folder, few, pause=dies_and_more_comes)
-        done = stream(spark, source, folder, few)
+
+        def stops_when_all_is_told(at: str) -> None:
+            if at == "told" and last_step(folder / "stream") == 2:
+                os.kill(os.getpid(), signal.SIGTERM)
+
+        done = stream(
+            spark, source, folder, few, pause=stops_when_all_is_told, once=False, interval_s=0
+        )
+        assert (done.stopped, done.batches) == (True, 3)
         check(folder / "stream", few, 2)
         paths = [one.path for one in open_store(folder).manifest.sources]
         assert paths == [f"jetstream/TRACE/{one}.jsonl" for one in ("1-3", "4-6", "7-8")]
-        assert done.watermark_ns is not None
         assert stream(spark, source, folder, few).batches == 0
         with pytest.raises(UsageError, match="stream GONE: stream not found"):
             stream(spark, replace(source, stream="GONE"), tmp_path / "other", few)

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 DELAY_NS = 10_000_000_000
 WINDOW_NS = 60_000_000_000
 BUCKETS = 16
+SMALL = 32 << 20
+"""A batch of so many bytes goes through this process: starting more costs more than it saves."""
 STAGE = "stream"
 """Where in a store's folder a stream keeps its own."""
 
@@ -110,10 +112,11 @@ def _is_behind(figures: Figures, store: Store, plan: Plan) -> bool:
 def taken_in(spark: "SparkSession", frame: "DataFrame", plan: Plan) -> Store:
     """The store with the rows of a batch, which count when this ends."""
     manifest = opened(plan.folder, [], plan.buckets or (None if _exists(plan) else BUCKETS))
-    paths = [row.path for row in frame.select("path").collect()]
-    if not paths:
+    found = frame.selectExpr("path", "octet_length(content) as size").collect()
+    if not found:
         return Store(plan.folder, manifest)
-    taken = take_in(spark, frame, paths, plan.folder, manifest)
+    paths, small = [row.path for row in found], sum(row.size for row in found) <= SMALL
+    taken = take_in(spark, frame, paths, plan.folder, manifest, small=small)
     plan.pause("taken in")
     if _adds_nothing(manifest, taken):
         return Store(plan.folder, manifest)
