@@ -46,7 +46,7 @@ SQL = {
     "spark.sql.ansi.enabled": "true",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
-    "spark.sql.execution.arrow.maxBytesPerBatch": "64m",
+    "spark.sql.execution.arrow.maxBytesPerBatch": "8m",
 }
 """What jobs count on, wherever they run. Rows may hold whole files: batches end by bytes too."""
 
