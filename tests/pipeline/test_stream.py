@@ -15,12 +15,15 @@ import pytest
 
 from ropewalk.errors import UsageError
 from ropewalk.pipeline.audit.job import audit, audited, ground_of
+from ropewalk.pipeline.ingest.checking import checked
 from ropewalk.pipeline.ingest.counting import Run
 from ropewalk.pipeline.ingest.job import take_in
+from ropewalk.pipeline.ingest.reading import parsed
 from ropewalk.pipeline.store import binary_files, open_store
 from ropewalk.pipeline.stream import step
-from ropewalk.pipeline.stream.job import Streamed, run
+from ropewalk.pipeline.stream.job import Streamed, alone, run
 from ropewalk.pipeline.stream.kept import last_step, load, log
+from ropewalk.pipeline.stream.pulling import gap
 from ropewalk.pipeline.stream.sources import Folder, Growing, JetStream
 from ropewalk.pipeline.stream.step import Plan, catch_up, take_batch, taken_in
 from tests.pipeline.nats_server import binary, make, send, server
@@ -252,5 +255,29 @@ def test_rows_after_the_watermark_would_be_judged_too_soon(
     again = take_in(spark, frame, [path], plan.folder, before)
     assert again.rows["events"] == before.rows["events"], "rows are known by their places too"
     assert again.rows["quarantine"] > before.rows["quarantine"]
+    other = replace(plan, deadline_ns=5 * DEADLINE_NS)
+    assert catch_up(spark, other), "other settings: everything is judged again"
+    assert not catch_up(spark, other)
+    ground = ground_of(
+        open_store(plan.folder), few.federation, other.deadline_ns, mark, few.protocols, mark
+    )
+    judged = audited(spark, open_store(plan.folder), ground)
+    assert net(plan.stage) == whole(judged.violations)
     with pytest.raises(UsageError, match="its windows are 200 ns long, not 7"):
         catch_up(spark, replace(plan, window_ns=7))
+
+
+def test_a_second_stream_in_a_folder_is_refused(many: Growth, tmp_path: Path) -> None:
+    none: Any = None
+    stage = tmp_path / "stream"
+    stage.mkdir()
+    with alone(stage), pytest.raises(UsageError, match="another stream runs there"):
+        run(none, Folder(tmp_path), tmp_path, many.federation)
+    with pytest.raises(UsageError, match="the delay is -1: 0 is the least"):
+        run(none, Folder(tmp_path), tmp_path, many.federation, delay_ns=-1)
+
+
+def test_a_gap_is_put_aside_with_what_it_was() -> None:
+    path, content = gap("T", 5, 9)
+    (bad,) = checked(parsed(path, content)).bad
+    assert bad.text == "messages 5 to 9 of stream T were deleted before they were read"

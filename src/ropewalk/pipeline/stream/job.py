@@ -97,7 +97,7 @@ def run(
         pause=pause,
     )
     plan.stage.mkdir(parents=True, exist_ok=True)
-    with _alone(plan.stage), _stopping() as stop:
+    with alone(plan.stage), _stopping() as stop:
         before = last_step(plan.stage)
         plan = replace(plan, checkpoint=_checkpoint(plan.stage))
         catch_up(spark, plan)
@@ -167,7 +167,8 @@ def _held(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _alone(stage: Path) -> Iterator[None]:
+def alone(stage: Path) -> Iterator[None]:
+    """UsageError if another stream runs in this folder; else none can begin to."""
     with (stage / LOCK).open("a") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

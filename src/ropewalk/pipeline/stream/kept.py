@@ -111,9 +111,9 @@ def save(stage: Path, kept: Kept, lines: Iterable[Mapping[str, Any]], pause: Pau
     write_text(_log(stage, step), text)
     pause("told")
     publish(stage, kept)
-    for number in _numbers(stage / KEPT, r"(\d+)"):
-        if number != step:
-            rmtree(_place(stage, number), ignore_errors=True)
+    for one in (stage / KEPT).iterdir():
+        if one != _place(stage, step):  # of earlier steps, or half written by a killed one
+            rmtree(one, ignore_errors=True)
 
 
 def publish(stage: Path, kept: Kept) -> None:
