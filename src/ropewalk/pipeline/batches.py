@@ -1,11 +1,21 @@
-"""Rows that are few and large, on their way through Spark: a file or a piece of a table each."""
+"""Rows that are few and large, on their way through Spark: a file or a piece of a table each.
+
+A file may travel as its bytes, or as its path: then the task opens it where it lies, and only the
+columns that it asks for are ever read.
+"""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 Batches = Iterator[pa.RecordBatch]
+
+MAGIC = b"PAR1"
+"""How every Parquet file begins, and no path."""
+BETWEEN = "\n"
+"""Between paths that travel together."""
 
 
 def rows(batches: Batches) -> Iterator[tuple[Any, ...]]:
@@ -16,6 +26,24 @@ def rows(batches: Batches) -> Iterator[tuple[Any, ...]]:
                 one[at].as_buffer() if pa.types.is_binary(one.type) else one[at].as_py()
                 for one in batch.columns
             )
+
+
+def one_by_one(content: pa.Buffer | bytes) -> Iterator[pa.Buffer | bytes]:
+    """A row's files as rows of their own."""
+    if memoryview(content)[: len(MAGIC)].tobytes() == MAGIC:
+        yield content
+    else:
+        yield from bytes(content).split(BETWEEN.encode())
+
+
+def parquet_files(content: pa.Buffer | bytes) -> Iterator[pq.ParquetFile]:
+    """The files that a row stands for: one by its bytes, or some by their paths."""
+    for one in one_by_one(content):
+        if memoryview(one)[: len(MAGIC)].tobytes() == MAGIC:
+            yield pq.ParquetFile(pa.BufferReader(one))
+        else:
+            with pq.ParquetFile(one.decode(), memory_map=True) as file:
+                yield file
 
 
 def batch(schema: pa.Schema, row: Sequence[object]) -> pa.RecordBatch:

@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 
 from ropewalk.errors import UsageError
 from ropewalk.federation.saving import write_text
+from ropewalk.pipeline.batches import BETWEEN
 from ropewalk.trace.columns import Table
 
 if TYPE_CHECKING:
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
 MANIFEST = "manifest.json"
 VERSION = 1
 FILES = "bucket int, content binary"
-"""What a job is given: a row per file, with its bucket and its bytes."""
+"""What a job is given: a row per bucket or file, with its bytes or paths (`batches`)."""
+ARROW_FILES = pa.schema([("bucket", pa.int32()), ("content", pa.binary())])
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +115,7 @@ class Store:
         return together
 
     def contents(self, spark: "SparkSession", table: str = "events") -> "DataFrame":
-        """The files of a table as rows (bucket, content): what kernels are fed.
-
-        Spark lists and reads them, from wherever it can; only files that count are named.
-        """
+        """The files of a table as rows (bucket, content): what kernels are fed."""
         return contents(spark, self.folder, self._of(table))
 
     def table(self, name: str) -> pa.Table:
@@ -157,15 +156,34 @@ def with_paths(spark: "SparkSession", folder: Path, files: Iterable[Stored]) -> 
 
 
 def contents(spark: "SparkSession", folder: Path, files: Iterable[Stored]) -> "DataFrame":
-    """Files as rows (bucket, content); a bucket with several files is together in a partition."""
-    files = list(files)
-    if not files:
-        return spark.createDataFrame([], FILES)
-    frame = binary_files(spark, [str(folder / one.path) for one in files])
-    frame = frame.select(_bucket().alias("bucket"), "content")
-    if len({one.bucket for one in files}) < len(files):
-        frame = frame.repartition("bucket").sortWithinPartitions("bucket")
-    return frame
+    """Files as rows (bucket, content), a row per bucket: content has the paths of its files.
+
+    Tasks open them where they lie, as those of ingest wrote them there: bytes that cross from Java
+    cost more than all that is done with them. Rows are dealt out by size, so that each core has
+    as much to do.
+    """
+    paths: dict[int, list[Stored]] = {}
+    for one in files:
+        paths.setdefault(one.bucket, []).append(one)
+    heavy = sorted(paths, key=lambda bucket: -sum(one.rows for one in paths[bucket]))
+    hands = _cores(spark)
+    dealt = [bucket for hand in range(hands) for bucket in _dealt(heavy, hand, hands)]
+    texts = [BETWEEN.join(str(folder / one.path) for one in paths[bucket]) for bucket in dealt]
+    columns = [pa.array(dealt, pa.int32()), pa.array([one.encode() for one in texts], pa.binary())]
+    return spark.createDataFrame(pa.table(columns, schema=ARROW_FILES))
+
+
+def _dealt(buckets: list[int], hand: int, hands: int) -> list[int]:
+    """What a hand gets when cards are dealt there and back again."""
+    there, back = buckets[hand :: 2 * hands], buckets[2 * hands - 1 - hand :: 2 * hands]
+    return [*there, *back]
+
+
+def _cores(spark: "SparkSession") -> int:
+    """How many tasks run at once, as far as this session tells."""
+    if not hasattr(spark, "_jsparkSession"):  # Spark Connect does not tell
+        return 2
+    return int(spark.sparkContext.defaultParallelism)
 
 
 def binary_files(spark: "SparkSession", paths: Sequence[str]) -> "DataFrame":

@@ -9,7 +9,7 @@ form for tables that were not written by us.
 import io
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import chain, groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
@@ -33,7 +33,7 @@ from ropewalk.pipeline.audit.due import (
     windows_of,
 )
 from ropewalk.pipeline.audit.judge import REASONS, judge
-from ropewalk.pipeline.batches import Batches, batch, rows
+from ropewalk.pipeline.batches import Batches, batch, one_by_one, parquet_files, rows
 from ropewalk.pipeline.ingest.packing import as_bytes, from_bytes
 from ropewalk.pipeline.shapes import VIOLATIONS
 from ropewalk.pipeline.store import Store, contents
@@ -50,6 +50,8 @@ ARROW_TOLD = pa.schema([("part", pa.int32()), ("what", pa.string()), ("content",
 UNCHECKED = pa.schema([("code", pa.string()), ("topic", pa.int64()), ("reason", pa.string())])
 PARTS = 64
 """Into how many parts conversations are cut."""
+GATHERED = 8
+"""How many tasks judge them: they are few beside all messages, and a task costs time of its own."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -171,9 +173,12 @@ def judged(files: "DataFrame", ground: Ground) -> "DataFrame":
 
 def rows_until(files: Iterable[bytes], until: int | None) -> Iterator[bytes]:
     """Files without rows of a later time; one that has none is passed on as it is."""
-    for content in files:
-        file = pq.ParquetFile(pa.BufferReader(content))
-        if until is None or _latest(file.metadata) <= until:
+    for content in files if until is None else chain.from_iterable(map(one_by_one, files)):
+        if until is None:
+            yield content
+            continue
+        file = next(parquet_files(content))
+        if _latest(file.metadata) <= until:
             yield content
             continue
         table = file.read(use_threads=False)
@@ -205,7 +210,7 @@ def conversations_judged(told: "DataFrame", tables: protocol.Tables) -> "DataFra
             for content in contents:
                 yield batch(ARROW_TOLD, (part, what, content.to_pybytes()))
 
-    gathered = told.repartition("part").sortWithinPartitions("part", "what")
+    gathered = told.repartition(GATHERED, "part").sortWithinPartitions("part", "what")
     return gathered.mapInArrow(run, TOLD)
 
 

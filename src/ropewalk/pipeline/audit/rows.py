@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ropewalk.pipeline.audit.coding import Longs
+from ropewalk.pipeline.batches import parquet_files
 from ropewalk.trace.columns import KIND
 
 PUBLISH, ACCEPTED = KIND["publish"], KIND["accepted"]
@@ -62,7 +63,7 @@ def read(contents: Iterable[bytes], columns: Sequence[str] = COLUMNS) -> Rows:
 
     Each file is in order; of several, rows are brought into one order and repeated ones dropped.
     """
-    tables = [_decoded(content, columns) for content in contents]
+    tables = [_decoded(file, columns) for one in contents for file in parquet_files(one)]
     if len(tables) > 1:
         return _rows(_merged(pa.concat_tables(tables)))
     return _rows(tables[0])
@@ -83,10 +84,10 @@ def starts(*columns: Longs) -> Longs:
     return np.concatenate(([0], np.flatnonzero(new) + 1, [size])).astype(np.int64)
 
 
-def _decoded(content: bytes, columns: Sequence[str]) -> pa.Table:
+def _decoded(file: pq.ParquetFile, columns: Sequence[str]) -> pa.Table:
     wanted = [*SORTED, *(one for one in columns if one not in SORTED)]
     # `read_table` goes through the dataset layer, which takes almost three times as long.
-    return pq.ParquetFile(pa.BufferReader(content)).read(columns=wanted, use_threads=False)
+    return file.read(columns=wanted, use_threads=False)
 
 
 def _merged(table: pa.Table) -> pa.Table:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from ropewalk.errors import UsageError
+from ropewalk.pipeline.batches import parquet_files
 from ropewalk.pipeline.rates.peaks import Peak
 from ropewalk.pipeline.rates.tally import NEEDED, RUN, TOPIC, Longs, Merged, Tally, merge, tally
 
@@ -163,7 +163,7 @@ def collected(packed: "DataFrame") -> Merged:
 
 def _tallies_of(content: pa.Buffer, window_ns: int) -> Iterator[Tally]:
     """A tally of each row group: memory is bounded by the largest."""
-    with pq.ParquetFile(pa.BufferReader(content)) as file:
+    for file in parquet_files(content):
         for group in range(file.num_row_groups):
             table = file.read_row_group(group, columns=list(NEEDED), use_threads=False)
             if len(table):

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from ropewalk.pipeline.audit.coding import Longs
 from ropewalk.pipeline.audit.rows import ACCEPTED, PUBLISH
-from ropewalk.pipeline.batches import Batches, batch, rows
+from ropewalk.pipeline.batches import Batches, batch, parquet_files, rows
 from ropewalk.pipeline.ingest.packing import as_bytes, from_bytes
 
 if TYPE_CHECKING:
@@ -70,7 +69,8 @@ def count_windows(files: "DataFrame", window_ns: int) -> "DataFrame":
 
 def counts_of(content: bytes, window_ns: int) -> tuple[int, pa.Table]:
     """The counts of a file, and the latest end of a publication in it."""
-    table = pq.read_table(pa.BufferReader(content), columns=list(NEEDED), use_threads=False)
+    tables = [one.read(columns=list(NEEDED), use_threads=False) for one in parquet_files(content)]
+    table = pa.concat_tables(tables)
     topic, ts, error, kind = (table[name].to_numpy() for name in NEEDED)
     chosen = (kind == ACCEPTED) | (kind == PUBLISH)
     if not chosen.any():
