@@ -1,1 +1,6 @@
-"""The data pipeline on Spark: `java` (which Java runs it), `session` (how it starts)."""
+"""The data pipeline on Spark.
+
+`session` (with `java`, `quick`: how Spark starts), `ingest` into a `store` (written through `sink`,
+read through `batches`), then the jobs: `rates`, `calibrate`, `audit`, `survive`, `stream`;
+`generate` makes traces with known faults, `show` finds rows, `folders` says where things lie.
+"""
