@@ -2,8 +2,8 @@
 
 Each audit alone, and all of them in one job, take turns with duckdb's query for the same question,
 five warm times. `scale EVENTS...` measures how time and memory grow; `cores` what a second core
-brings; `laws` holds a thousand small traces against brute force. Without a word: all but `scale`, at
-ten million. Traces are made once and kept in the temporary folder.
+brings; `laws` holds a thousand small traces against brute force. Without a word: all but `scale`,
+at ten million. Traces are made once and kept in the temporary folder.
 """
 
 import shutil
