@@ -12,6 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ropewalk.errors import UsageError
+from ropewalk.federation.facts import Federation
+from ropewalk.pipeline.audit.job import ground_of
 from ropewalk.pipeline.ingest import job, packing, reading
 from ropewalk.pipeline.ingest.checking import checked
 from ropewalk.pipeline.ingest.counting import first_collision
@@ -165,7 +167,9 @@ def test_a_store_keeps_what_it_was_given_once(
     assert control[0].durable is False
     assert events[0].rank is None, "a missing optional column is null"
     assert done.store.names("topic") == {id_of("prices/a"): "prices/a"}
-    aside = done.store.table("quarantine").to_pylist()
+    table = done.store.table("quarantine", packing.QUARANTINE.names)
+    assert table is not None
+    aside = table.to_pylist()
     sources = done.store.manifest.sources
     told = sorted((Path(sources[one["source"]].path).name, one["line"]) for one in aside)
     assert told == [("a [1].jsonl", 2), ("b.jsonl.gz", 2)]
@@ -176,12 +180,15 @@ def test_a_store_keeps_what_it_was_given_once(
 
     (traces / "copy.jsonl").write_bytes((traces / "a [1].jsonl").read_bytes())
     (traces / "grown.jsonl").write_bytes(
-        (traces / "a [1].jsonl").read_bytes() + lines(row(9, kind="disconnect"))
+        (traces / "a [1].jsonl").read_bytes() + lines(row(9, kind="disconnect", shelf="high"))
     )
     more = job.ingest(spark, [traces], tmp_path / "store")
     assert (more.rows, more.good, more.quarantined) == (4, 1, 3)
     assert more.store.manifest.rows["events"] == 3
     assert more.store.frame(spark, "events").count() == 3
+    shelves = more.store.frame(spark, "control").orderBy("li").collect()
+    assert [one.shelf for one in shelves] == ["true", None, "high"]
+    assert len(ground_of(more.store, Federation(name="f", brokers={})).control) == 3
 
 
 @pytest.mark.timeout(300)

@@ -118,11 +118,11 @@ class Store:
         """The files of a table as rows (bucket, content): what kernels are fed."""
         return contents(spark, self.folder, self._of(table))
 
-    def table(self, name: str) -> pa.Table:
-        """A small table, whole, in this process."""
+    def table(self, name: str, columns: Sequence[str]) -> pa.Table | None:
+        """Columns of a small table, in this process; None if there are no rows of it."""
         paths = self.paths(name)
-        tables = [pq.read_table(path, partitioning=None) for path in paths]
-        return pa.concat_tables(tables, promote_options="permissive") if tables else None
+        tables = [pq.ParquetFile(path).read(columns=list(columns)) for path in paths]
+        return pa.concat_tables(tables) if tables else None
 
     def names(self, column: str) -> dict[int, str]:
         """The names of a column by id."""

@@ -22,6 +22,7 @@ from ropewalk.pipeline.audit import found as to
 from ropewalk.pipeline.audit import protocol
 from ropewalk.pipeline.audit.bucket import bucket
 from ropewalk.pipeline.audit.contracts import NO_PROTOCOL, Contracts, contracts_of
+from ropewalk.pipeline.audit.due import COLUMNS as CONTROL
 from ropewalk.pipeline.audit.due import (
     Control,
     DueRows,
@@ -125,7 +126,7 @@ def ground_of(
     seen = store.last_seen()
     horizon = max(seen.values(), default=0)
     horizon = horizon if horizon_ns is None else min(horizon, horizon_ns)
-    table = store.table("control")
+    table = store.table("control", CONTROL)
     control = control_rows(stored_schema("control").empty_table() if table is None else table)
     if until_ns is not None:
         control = [row for row in control if row.ts <= until_ns]
