@@ -16,10 +16,9 @@ from ropewalk.errors import UsageError
 from ropewalk.report.document import Document, Outcome
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from ropewalk.findings import Finding
     from ropewalk.pipeline.folders import Work
+    from ropewalk.pipeline.session import SparkSession
 
 app = typer.Typer(
     help="Run traces through Spark: ingest|rates|calibrate|audit|all|stream FOLDER;"

@@ -11,9 +11,8 @@ from ropewalk.cli.contract import progress
 from ropewalk.errors import UsageError
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from ropewalk.pipeline.folders import Work
+    from ropewalk.pipeline.session import SparkSession
 
 Master = Annotated[
     str | None, typer.Option(help="Where Spark runs: local[2], spark://host:7077, ...")

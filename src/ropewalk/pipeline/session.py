@@ -24,7 +24,7 @@ from ropewalk.pipeline.java import kept, quiet_home
 from ropewalk.pipeline.quick import archive_options
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import SparkSession as SparkSession  # for those who may not import pyspark
 
 MASTER, REMOTE, SPARKS_REMOTE = "ROPEWALK_SPARK_MASTER", "ROPEWALK_SPARK_REMOTE", "SPARK_REMOTE"
 DEFAULT = "local[*]"

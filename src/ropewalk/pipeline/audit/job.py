@@ -178,16 +178,16 @@ def rows_until(files: Iterable[bytes], until: int | None) -> Iterator[bytes]:
         if until is None:
             yield content
             continue
-        file = next(parquet_files(content))
-        if _latest(file.metadata) <= until:
-            yield content
-            continue
-        table = file.read(use_threads=False)
-        table = table.filter(pc.less_equal(table["ts_ns"], until))
-        if len(table):
-            sink = io.BytesIO()
-            pq.write_table(table, sink, compression="none", use_dictionary=False)
-            yield sink.getvalue()
+        for file in parquet_files(content):
+            if _latest(file.metadata) <= until:
+                yield content
+                continue
+            table = file.read(use_threads=False)
+            table = table.filter(pc.less_equal(table["ts_ns"], until))
+            if len(table):
+                sink = io.BytesIO()
+                pq.write_table(table, sink, compression="none", use_dictionary=False)
+                yield sink.getvalue()
 
 
 def _latest(file: pq.FileMetaData) -> int:
