@@ -1,9 +1,9 @@
 """Lost subscriptions and lost advertisements: what control rows alone prove."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from ropewalk.federation.topics import common
+from ropewalk.federation.topics import common, is_pattern
 from ropewalk.pipeline.audit import found as to
 from ropewalk.pipeline.audit.due import FOR_EVER, Control, Stretch, Window, always
 from ropewalk.trace.columns import KIND
@@ -50,7 +50,7 @@ def lost_advertisements(
     for row in control:
         if row.kind == UNADVERTISE:
             ended[row.topic, row.producer, row.node].append(row.ts)
-    interested = [(one, one.confirmed) for one in windows if one.confirmed is not None]
+    interested = _Interested(windows, names)
     proved: dict[tuple[int, int, int], to.Proved] = {}
     for row in control:
         if row.kind != ADVERTISE or row.hop != 0:
@@ -58,11 +58,9 @@ def lost_advertisements(
         low, high = row.ts - row.err, row.ts + row.err + deadline
         if any(row.ts <= at <= high for at in ended[row.topic, row.producer, row.node]):
             continue
-        for one, confirmed in interested:
+        for one, confirmed in interested.in_topic(row.topic):
             node = confirmed.node
             if node == row.node or (row.topic, row.producer, node) in heard:
-                continue
-            if common(names[one.pattern], names[row.topic]) != names[row.topic]:
                 continue
             if any(
                 max(each.start, one.must_from) <= low and high <= min(each.end, one.must_until)
@@ -76,6 +74,27 @@ def lost_advertisements(
                     evidence=(row.key, confirmed.key),
                 )
     return list(proved.values())
+
+
+class _Interested:
+    """Confirmed windows by their pattern: which of them cover all of a topic?"""
+
+    def __init__(self, windows: Sequence[Window], names: Mapping[int, str]) -> None:
+        self.names = names
+        self.by_pattern: dict[int, list[tuple[Window, Control]]] = defaultdict(list)
+        for one in windows:
+            if one.confirmed is not None:
+                self.by_pattern[one.pattern].append((one, one.confirmed))
+        self.wild = [pattern for pattern in self.by_pattern if is_pattern(names[pattern])]
+
+    def in_topic(self, topic: int) -> Iterator[tuple[Window, Control]]:
+        """Windows that cover a topic, or all of a pattern."""
+        if topic not in self.wild:
+            yield from self.by_pattern.get(topic, ())
+        name = self.names[topic]
+        for pattern in self.wild:
+            if common(self.names[pattern], name) == name:
+                yield from self.by_pattern[pattern]
 
 
 def unchecked(control: Sequence[Control]) -> dict[str, str]:
