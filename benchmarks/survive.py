@@ -15,7 +15,8 @@ from typing import Any
 from _measure import report
 from ropewalk.federation.generators import generate
 from ropewalk.pipeline.session import session
-from ropewalk.pipeline.survive import survive, tables
+from ropewalk.pipeline.survive import survive
+from ropewalk.pipeline.tables import tables
 from ropewalk.routing.ahead.tables import tables_of
 
 REPEATS, ROUNDS = 3, 2

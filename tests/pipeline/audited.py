@@ -56,6 +56,11 @@ def apart(trace: Small, seed: int) -> Small:
     return replace(trace, rows=rows, federation=replace(trace.federation, topics=topics))
 
 
+def ids_of_key(key: Key) -> Key:
+    """The key of a violation with ids for names."""
+    return (key[0], *(id_of(one) if isinstance(one, str) else one for one in key[1:]))
+
+
 def stored(row: Row) -> Row:
     """A row as it is stored: ids for names."""
     numbers = {

@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -12,32 +12,15 @@ from ropewalk.federation.facts import Federation
 from ropewalk.pipeline.stream.kept import log
 from ropewalk.protocol.automaton import Automaton
 from ropewalk.trace.ids import id_of
+from tests.pipeline.audited import apart, ids_of_key
 from tests.pipeline.oracle import audit
 from tests.pipeline.oracle_due import tidy
 from tests.pipeline.small_brinks import DEADLINE_NS, Row
 from tests.pipeline.small_traces import Small, small_trace
 
-PREFIXED = ("client", "producer", "node", "conversation")
 WINDOW_NS = 200
 
 Key = tuple[Any, ...]
-
-
-def apart(trace: Small, seed: int) -> Small:
-    """The trace with names of its own, so that it does not meet others."""
-    rows = [
-        {
-            name: f"{seed}/{one}"
-            if name == "topic"
-            else f"{seed}-{one}"
-            if name in PREFIXED
-            else one
-            for name, one in row.items()
-        }
-        for row in trace.rows
-    ]
-    topics = {f"{seed}/{name}": topic for name, topic in trace.federation.topics.items()}
-    return replace(trace, rows=rows, federation=replace(trace.federation, topics=topics))
 
 
 @dataclass(frozen=True)
@@ -113,10 +96,6 @@ def place(row: Row) -> Key:
 def beat(node: str, incarnation: int, ts: int) -> Row:
     row = {"ts_ns": ts, "node": node, "incarnation": incarnation, "li": 10**9, "kind": "sample"}
     return {**row, "window_ns": 1, "messages_in": 0}
-
-
-def ids_of_key(key: Key) -> Key:
-    return (key[0], *(id_of(one) if isinstance(one, str) else one for one in key[1:]))
 
 
 def as_lines(rows: Iterable[Row]) -> bytes:

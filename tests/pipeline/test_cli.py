@@ -1,12 +1,17 @@
 """`ropewalk trace` and `ropewalk pipeline` as a user calls them."""
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow.parquet as pq
 import pytest
 
+import ropewalk as ropewalk_package
+from ropewalk.pipeline.java import java_home
 from tests.conftest import Run
 
 if TYPE_CHECKING:
@@ -50,6 +55,48 @@ def test_all_jobs_find_what_was_put_in(ropewalk: Run, folder: Path) -> None:
     text = ropewalk("pipeline", "audit", folder).out
     assert "against the ledger: 0 missed, 0 too many" in text
     assert max(map(len, text.splitlines()[-3:])) <= 160
+
+
+def test_costs_of_brokers_are_shown(ropewalk: Run, folder: Path) -> None:
+    ran = ropewalk("pipeline", "calibrate", folder)
+    told = [line.split() for line in ran.out.splitlines()[2:]]
+    assert len(told) == len({name for name, *_ in told}) > 1
+    assert all(len(costs) == 3 and float(costs[0]) > 0 for _, *costs in told)
+
+
+def test_spark_submit_runs_the_same_program(ropewalk: Run, folder: Path) -> None:
+    program = Path(ropewalk_package.__file__).parent / "__main__.py"
+    submit = Path(sys.executable).with_name("spark-submit")
+    home = {name: one for name, one in os.environ.items() if not name.startswith("PYSPARK_")}
+    done = subprocess.run(
+        [submit, "--master", "local[2]", program, "pipeline", "audit", folder, "--json"],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        env={**home, "PYSPARK_PYTHON": sys.executable, "JAVA_HOME": str(java_home())},
+    )
+    assert done.returncode == 1, done.stderr
+    document = json.loads(done.stdout.splitlines()[-1])
+    assert (document["summary"]["missed"], document["summary"]["spurious"]) == (0, 0)
+
+
+@pytest.mark.parametrize("harm", ["damaged", "gone"])
+def test_a_file_of_the_store_that_cannot_be_read_is_told_in_a_line(
+    ropewalk: Run, folder: Path, harm: str
+) -> None:
+    file = next((folder / "store" / "events").glob("*.parquet"))
+    kept = file.read_bytes()
+    if harm == "gone":
+        file.unlink()
+    else:
+        file.write_bytes(b"no Parquet")
+    ran = ropewalk("pipeline", "audit", folder)
+    file.write_bytes(kept)
+    assert ran.code == 2
+    assert ran.err.count("\n") == 1, ran.err
+    assert file.name in ran.err
+    assert "ingest its traces anew" in ran.err
 
 
 def test_the_rows_behind_a_violation_are_shown(ropewalk: Run, folder: Path) -> None:

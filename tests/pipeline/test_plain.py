@@ -16,7 +16,7 @@ from ropewalk.pipeline.audit.plain.cycles import strong_components
 from ropewalk.pipeline.shapes import VIOLATION_KEY, VIOLATIONS
 from ropewalk.trace.columns import IDENTITY, stored_schema, table_of
 from ropewalk.trace.ids import id_of
-from tests.pipeline.audited import apart, stored
+from tests.pipeline.audited import apart, ids_of_key, stored
 from tests.pipeline.oracle import audit, due_rows
 from tests.pipeline.oracle_due import tidy, topic_of
 from tests.pipeline.small_brinks import DEADLINE_NS
@@ -55,10 +55,6 @@ def contract_rows(trace: Small) -> Iterator[tuple[Any, ...]]:
             None if within is None else round(within * 1_000_000),
             topic.protocol,
         )
-
-
-def ids_of_key(key: tuple[Any, ...]) -> tuple[Any, ...]:
-    return (key[0], *(id_of(one) if isinstance(one, str) else one for one in key[1:]))
 
 
 @pytest.fixture(scope="module")

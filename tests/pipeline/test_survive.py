@@ -10,10 +10,11 @@ import pytest
 from ropewalk.errors import UsageError
 from ropewalk.federation.generators import generate
 from ropewalk.pipeline import survive as module
-from ropewalk.pipeline.survive import CHUNK, Job, block_tables, range_pieces, survive, tables
+from ropewalk.pipeline.survive import CHUNK, survive
+from ropewalk.pipeline.tables import Job, block_tables, range_pieces, tables
 from ropewalk.routing.ahead.network import ahead_of, network_of
 from ropewalk.routing.ahead.store import read_tables, write_tables
-from ropewalk.routing.ahead.tables import _asked, tables_of
+from ropewalk.routing.ahead.tables import asked_of, tables_of
 from ropewalk.routing.apart.study import Study
 from ropewalk.routing.workers import slices
 
@@ -108,7 +109,7 @@ def test_pieces_in_the_wrong_order_would_make_other_tables() -> None:
     federation = generate("fifty-broker")
     ahead = ahead_of(federation)
     network = network_of(federation, ahead)
-    job = Job(network.graph, network.net, _asked(network.graph, ahead), ahead)
+    job = Job(network.graph, network.net, asked_of(network.graph, ahead), ahead)
     blocks = list(slices(network.graph.brokers, 3))
     made = [list(range_pieces(job, *run, blocks=blocks)) for run in blocks]
     right = list(block_tables(job, [one[0] for one in made], *blocks[0]))

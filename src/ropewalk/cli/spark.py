@@ -23,13 +23,15 @@ Remote = Annotated[str | None, typer.Option(help="A Spark Connect server: sc://h
 @contextmanager
 def started(master: str | None, remote: str | None) -> Iterator["SparkSession"]:
     """A Spark session for a command; one that was there already is left running."""
+    from ropewalk.pipeline.plainly import plainly
     from ropewalk.pipeline.session import is_active, session
 
     was_there = is_active()
     with progress("starting Spark"):
         spark = session(master, remote=remote)
     try:
-        yield spark
+        with plainly():
+            yield spark
     finally:
         if not was_there:
             spark.stop()

@@ -75,7 +75,7 @@ def tables(
     """Compute the tables of every failure on Spark; the files are those of `ropewalk route`."""
     with contract("pipeline tables", as_json=as_json), started(master, remote) as spark:
         from ropewalk.federation.loading import MAX_YAML_MB
-        from ropewalk.pipeline.survive import tables as spread
+        from ropewalk.pipeline.tables import tables as spread
         from ropewalk.report.routing import tables_summary, tables_text
         from ropewalk.routing.ahead.network import DEFAULT
 

@@ -10,6 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ropewalk.errors import UsageError
+
 Batches = Iterator[pa.RecordBatch]
 
 MAGIC = b"PAR1"
@@ -41,9 +43,17 @@ def parquet_files(content: pa.Buffer | bytes) -> Iterator[pq.ParquetFile]:
     for one in one_by_one(content):
         if memoryview(one)[: len(MAGIC)].tobytes() == MAGIC:
             yield pq.ParquetFile(pa.BufferReader(one))
-        else:
-            with pq.ParquetFile(one.decode(), memory_map=True) as file:
-                yield file
+            continue
+        path = one.decode()
+        try:
+            file = pq.ParquetFile(path, memory_map=True)
+        except (pa.ArrowException, OSError) as error:
+            why = str(error).splitlines()[0]
+            raise UsageError(
+                f"{path}: cannot be read ({why}): remove the store and ingest its traces anew"
+            ) from None
+        with file:
+            yield file
 
 
 def batch(schema: pa.Schema, row: Sequence[object]) -> pa.RecordBatch:

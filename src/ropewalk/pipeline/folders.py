@@ -1,7 +1,7 @@
 """Where jobs find and leave things in a working folder, and how a folder is replaced whole."""
 
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,18 +52,22 @@ class Work:
         return self.folder / "audit"
 
 
-def put_files(folder: Path, files: Mapping[str, Callable[[Path], object]]) -> None:
-    """Write a folder of these files, whole or not at all; one that holds others is left alone."""
-    if folder.exists() and not (
-        folder.is_dir() and {one.name for one in folder.iterdir()} <= set(files)
-    ):
-        raise UsageError(f"{folder}: cannot be written: it holds other files: move it away")
+def save_folder(folder: Path, names: Collection[str], write: Callable[[Path], object]) -> None:
+    """Let `write` fill a folder, which then takes the place of the one that is there.
+
+    One that holds other files than these is left alone.
+    """
+    if not folder.parent.is_dir():
+        raise UsageError(f"{folder}: there is no folder {folder.parent}: make it, or name another")
+    if folder.is_file():
+        raise UsageError(f"{folder}: cannot be written: a file is there: name a folder")
+    if folder.is_dir() and not {one.name for one in folder.iterdir()} <= set(names):
+        raise UsageError(f"{folder}: cannot be written: it holds other files: name another")
     try:
         with tempfile.TemporaryDirectory(prefix=".ropewalk-", dir=folder.parent) as scratch:
             made = Path(scratch) / "new"
             made.mkdir()
-            for name, write in files.items():
-                write(made / name)
+            write(made)
             put_folder(made, folder, Path(scratch) / "old")
     except OSError as error:
         raise UsageError(f"{folder}: cannot be written: {error.strerror}") from None

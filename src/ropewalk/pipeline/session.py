@@ -66,6 +66,15 @@ appender.console.layout.pattern = Spark: %p %c{1}: %m%n%ex
 # Without a level of its own it tells that it sets the level to WARN, and does.
 logger.gateway.name = org.apache.spark.api.python.PythonGatewayServer
 logger.gateway.level = error
+# A failure of these reaches whoever called, as an exception.
+logger.executor.name = org.apache.spark.executor.Executor
+logger.executor.level = off
+logger.tasks.name = org.apache.spark.scheduler.TaskSetManager
+logger.tasks.level = off
+logger.writes.name = org.apache.spark.sql.execution.datasources.v2
+logger.writes.level = off
+logger.streams.name = org.apache.spark.sql.execution.streaming
+logger.streams.level = off
 """
 
 

@@ -54,9 +54,9 @@ def calibrate_text(summary: dict[str, Any]) -> str:
         f"  {'broker':<16} {'receive':>9} {'filter':>9} {'send':>9}  us per message",
     ]
     for one in summary["results"]:
-        costs = one.get("performance")
+        costs = one["capacity"]
         if costs is None:
-            lines.append(f"  {one['broker']:<16} {'; '.join(one.get('notes', ()))}")
+            lines.append(f"  {one['broker']:<16} {'; '.join(one['notes'])}")
         else:
             numbers = (costs["receive_us"], costs["filter_us"], costs["send_us"])
             cells = " ".join(f"{number:9.4g}" for number in numbers)

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from ropewalk.errors import UsageError
 from ropewalk.findings import rules
 from ropewalk.pipeline.audit.job import Audited
-from ropewalk.pipeline.folders import put_files
+from ropewalk.pipeline.folders import save_folder
 from ropewalk.pipeline.shapes import VIOLATION_KEY
 from ropewalk.pipeline.store import Store
 
@@ -37,16 +37,13 @@ class Result:
 
     def save(self, folder: Path) -> None:
         """Write a folder, whole or not at all."""
-        put_files(
-            folder,
-            {
-                VIOLATIONS: lambda path: pq.write_table(self.violations, path),
-                UNCHECKED: lambda path: pq.write_table(self.unchecked, path),
-                SUMMARY: lambda path: path.write_text(
-                    json.dumps(self.summary, ensure_ascii=False), encoding="utf-8"
-                ),
-            },
-        )
+        save_folder(folder, AUDIT_FILES, self._write)
+
+    def _write(self, folder: Path) -> None:
+        pq.write_table(self.violations, folder / VIOLATIONS)
+        pq.write_table(self.unchecked, folder / UNCHECKED)
+        text = json.dumps(self.summary, ensure_ascii=False)
+        (folder / SUMMARY).write_text(text, encoding="utf-8")
 
 
 def result_of(audited: Audited, store: Store) -> Result:

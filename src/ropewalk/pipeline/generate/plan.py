@@ -16,9 +16,6 @@ START_NS = 1_767_571_200_000_000_000
 QUANTUM = 1024
 """Rows of a node are so many ns apart or more; what is below tells slices apart."""
 
-DEADLINE = 5 * SECOND
-"""The audit's default: what takes longer counts as absent."""
-
 FAULTS = (
     "lost",
     "duplicate",

@@ -13,17 +13,12 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ropewalk.errors import UsageError
-from ropewalk.pipeline.batches import parquet_files
+from ropewalk.pipeline.batches import Batches, parquet_files
 from ropewalk.pipeline.rates.peaks import Peak
 from ropewalk.pipeline.rates.tally import NEEDED, RUN, TOPIC, Longs, Merged, Tally, merge, tally
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-Batches = Iterator[pa.RecordBatch]
-
-FILES = "bucket int, content binary"
-"""What jobs are given: one row per file of stored events."""
 
 TALLIES = "bucket int, runs binary, windows binary, taken binary, clients binary"
 MERGED = "figures binary, windows binary, messages binary"

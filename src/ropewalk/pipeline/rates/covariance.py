@@ -6,7 +6,6 @@ the means off and rounds once. So what crosses is a small part of the matrix.
 """
 
 import json
-import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -17,7 +16,8 @@ import numpy as np
 import pyarrow as pa
 
 from ropewalk.errors import UsageError
-from ropewalk.federation.saving import put_folder
+from ropewalk.pipeline.batches import Batches
+from ropewalk.pipeline.folders import save_folder
 from ropewalk.pipeline.rates.gram import blocks_of, finish, gram_block, products_of
 from ropewalk.pipeline.rates.grid import Grid, Numbers, Reals
 from ropewalk.pipeline.rates.tally import Longs
@@ -25,7 +25,6 @@ from ropewalk.pipeline.rates.tally import Longs
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-Batches = Iterator[pa.RecordBatch]
 Precision = Literal["float32", "float64"]
 Part = slice | Numbers | list[int]
 
@@ -149,24 +148,6 @@ def dealt(blocks: list[tuple[int, int]], task: int, tasks: int) -> list[tuple[in
     return [
         block for place, block in enumerate(blocks) if place % cycle in (task, cycle - 1 - task)
     ]
-
-
-def save_folder(folder: Path, names: tuple[str, ...], write: Any) -> None:
-    """Let `write` fill a folder, which then takes the place of the one that is there."""
-    if not folder.parent.is_dir():
-        raise UsageError(f"{folder}: there is no folder {folder.parent}: make it, or name another")
-    if folder.is_file():
-        raise UsageError(f"{folder}: cannot be written: a file is there: name a folder")
-    if folder.is_dir() and not {one.name for one in folder.iterdir()} <= set(names):
-        raise UsageError(f"{folder}: cannot be written: it holds other files: name another")
-    try:
-        with tempfile.TemporaryDirectory(prefix=".ropewalk-", dir=folder.parent) as scratch:
-            made = Path(scratch) / "new"
-            made.mkdir()
-            write(made)
-            put_folder(made, folder, Path(scratch) / "old")
-    except OSError as error:
-        raise UsageError(f"{folder}: cannot be written: {error.strerror}") from None
 
 
 def _packed(first: int, block: Numbers) -> pa.RecordBatch:

@@ -14,13 +14,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ropewalk.errors import UsageError
+from ropewalk.pipeline.folders import save_folder
 from ropewalk.pipeline.rates.counts import MERGE_TASKS, cells_in, collected, loads_in, merged
 from ropewalk.pipeline.rates.covariance import (
     FILES,
     Covariance,
     Precision,
     covariance_of,
-    save_folder,
 )
 from ropewalk.pipeline.rates.factors import TOLERANCE, Factors, factors_of
 from ropewalk.pipeline.rates.grid import Grid, grid_of_merged
@@ -72,7 +72,7 @@ def rates(
     tolerance: float = TOLERANCE,
     tasks: int = MERGE_TASKS,
 ) -> Rates:
-    """Rates of the topics in files of stored events (`counts.FILES`).
+    """Rates of the topics in files of stored events (`store.FILES`).
 
     `names` gives topics' names by id; `items` puts topics together by name. Beyond `most_topics`
     the topics with fewest messages are left out, and the summary says how many. `tasks` merge the

@@ -1,7 +1,6 @@
 """A stream that runs until it is stopped, or until nothing more is there."""
 
 import fcntl
-import re
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -16,6 +15,7 @@ from ropewalk.errors import UsageError
 from ropewalk.federation.facts import Federation
 from ropewalk.federation.saving import write_text
 from ropewalk.pipeline.audit.job import DEADLINE_NS
+from ropewalk.pipeline.plainly import plainly
 from ropewalk.pipeline.stream.kept import CHECKPOINT, Pause, last_step, load, log, publish
 from ropewalk.pipeline.stream.sources import Growing
 from ropewalk.pipeline.stream.step import (
@@ -120,7 +120,7 @@ def _flow(
     frame = source.frame(spark)
     writer = frame.writeStream.foreachBatch(_taker(plan, token, source.reads_twice))
     writer = writer.option("checkpointLocation", str(plan.stage / CHECKPOINT))
-    with _plainly():
+    with plainly():
         if once:
             query = writer.trigger(availableNow=True).start()
         else:
@@ -196,20 +196,6 @@ def _stopping() -> Iterator[threading.Event]:
     finally:
         for one, handler in before.items():
             signal.signal(one, handler)
-
-
-@contextmanager
-def _plainly() -> Iterator[None]:
-    """Faults that were told as UsageError inside Spark, told so here."""
-    from pyspark.errors import StreamingQueryException
-
-    try:
-        yield
-    except StreamingQueryException as error:
-        told = re.search(r"UsageError: (.+)", str(error))
-        if told is None:
-            raise
-        raise UsageError(told[1].strip()) from None
 
 
 def _checkpoint(stage: Path) -> str:

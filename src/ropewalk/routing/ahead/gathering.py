@@ -1,5 +1,6 @@
 """Changes of all destinations gathered by broker, in the compact form that a broker keeps."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -73,28 +74,31 @@ def change(net: Any, start: int, stop: int, asked: Any, room: Any, sweep: Any, m
 
 def all_changes(graph: Graph, net: Net, asked: Asked) -> list[tuple[int, int, Made]]:
     """Every change: runs of destinations, with what is made towards them."""
-
-    def some(start: int, stop: int) -> list[tuple[int, int, Made]]:
-        room, sweep = scratch(graph.brokers, graph.links), sweep_room(graph)
-        parts, want = [], ROOM
-        with_sets = len(asked.first) > 1 or bool(asked.kinds[PAIR_KINDS:].any())
-        while start < stop:
-            made = Made(
-                np.empty(want, np.uint64),
-                np.empty(want if with_sets else 0, SET_CHANGE),
-                np.zeros(graph.brokers, np.int64),
-                np.zeros(2, np.int64),
-            )
-            done = int(change(net, start, stop, asked, room, sweep, made))
-            if done > start:
-                parts.append((start, done, made))
-            else:
-                want *= 4  # one destination alone needs more
-            start = done
-        return parts
-
-    runs = spread(some, graph.brokers, parts=4 * cores())
+    runs = spread(partial(changes, graph, net, asked), graph.brokers, parts=4 * cores())
     return [part for run in runs for part in run]
+
+
+def changes(
+    graph: Graph, net: Net, asked: Asked, start: int, stop: int
+) -> list[tuple[int, int, Made]]:
+    """The changes towards a range of destinations, in runs that found room."""
+    room, sweep = scratch(graph.brokers, graph.links), sweep_room(graph)
+    parts, want = list[tuple[int, int, Made]](), ROOM
+    with_sets = len(asked.first) > 1 or bool(asked.kinds[PAIR_KINDS:].any())
+    while start < stop:
+        made = Made(
+            np.empty(want, np.uint64),
+            np.empty(want if with_sets else 0, SET_CHANGE),
+            np.zeros(graph.brokers, np.int64),
+            np.zeros(2, np.int64),
+        )
+        done = int(change(net, start, stop, asked, room, sweep, made))
+        if done > start:
+            parts.append((start, done, made))
+        else:
+            want *= 4  # one destination alone needs more
+        start = done
+    return parts
 
 
 @kernel

@@ -98,14 +98,14 @@ def tables_of(federation: Federation, failures: str | Iterable[str] = DEFAULT) -
     graph, ahead = federation.graph, ahead_of(federation, failures)
     network = network_of(federation, ahead)
     _refuse_too_much(graph, network.net, ahead)
-    parts = all_changes(graph, network.net, _asked(graph, ahead))
+    parts = all_changes(graph, network.net, asked_of(graph, ahead))
     first, words = by_broker(parts, graph.brokers)
     first_set, sets = sets_by_broker(parts, graph.brokers)
     base = shortest_rows(graph)
     by_at = (slice(*first[at : at + 2]) for at in range(graph.brokers))
     sets_by_at = (slice(*first_set[at : at + 2]) for at in range(graph.brokers))
     brokers = [
-        _broker(graph, ahead, at, base, words[mine], sets[my_sets])
+        table_of_broker(graph, ahead, at, base, words[mine], sets[my_sets])
         for at, (mine, my_sets) in enumerate(zip(by_at, sets_by_at, strict=True))
     ]
     return Tables(network, brokers)
@@ -129,7 +129,8 @@ def _mean_hops(graph: Graph, net: Net) -> float:
     return float(np.mean([mean_hops(net, int(to)) for to in some])) if graph.brokers else 0.0
 
 
-def _asked(graph: Graph, ahead: Ahead) -> Asked:
+def asked_of(graph: Graph, ahead: Ahead) -> Asked:
+    """What is asked for, as arrays."""
     return Asked(
         graph.ends,
         np.array(ahead.kinds()),
@@ -138,7 +139,10 @@ def _asked(graph: Graph, ahead: Ahead) -> Asked:
     )
 
 
-def _broker(graph: Graph, ahead: Ahead, at: int, base: Rows, words: Any, sets: Any) -> BrokerTable:
+def table_of_broker(
+    graph: Graph, ahead: Ahead, at: int, base: Rows, words: Any, sets: Any
+) -> BrokerTable:
+    """The table of one broker, of its own changes."""
     near, things = graph.neighbours(at), graph.links + graph.brokers
     bits = slot_bits(len(near))
     first, packed = np.zeros(things + 1, np.int64), np.empty(len(words), np.int64)

@@ -1,0 +1,36 @@
+"""What Spark says when something fails, as one line: its own words fill screens."""
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ropewalk.errors import UsageError
+
+SPARKS = ("pyspark.", "py4j.")
+TOLD = re.compile(r"\bUsageError: (.+)")
+"""What our own code said inside a task."""
+
+
+@contextmanager
+def plainly() -> Iterator[None]:
+    """Failures of Spark as UsageError; with ROPEWALK_DEBUG=1 as they are."""
+    try:
+        yield
+    except Exception as error:
+        if os.environ.get("ROPEWALK_DEBUG") or not type(error).__module__.startswith(SPARKS):
+            raise
+        raise UsageError(in_words(str(error))) from None
+
+
+def in_words(text: str) -> str:
+    r"""The line of Spark's text that tells most.
+
+    >>> in_words("Job aborted\nTraceback:\n  File x\nOSError: disk is full\n\tat org.apache.X")
+    'Spark could not do this: OSError: disk is full (ROPEWALK_DEBUG=1 shows all that it said)'
+    """
+    if told := TOLD.search(text):
+        return told[1].strip()
+    lines = [line for line in text.splitlines() if line.strip() and not line[0].isspace()]
+    last = next((line for line in reversed(lines) if ": " in line), text.strip()[:200] or "?")
+    return f"Spark could not do this: {last} (ROPEWALK_DEBUG=1 shows all that it said)"
