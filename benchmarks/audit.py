@@ -9,10 +9,8 @@ at ten million. Traces are made once and kept in the temporary folder.
 import shutil
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -21,11 +19,10 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 import numpy as np
-import psutil
 import pyarrow as pa
 
 import ropewalk
-from _measure import report
+from _measure import peak_memory, report
 from ropewalk.pipeline.audit import delivery, fifo, found, protocol
 from ropewalk.pipeline.audit.bucket import bucket
 from ropewalk.pipeline.audit.job import Ground, audit, ground_of
@@ -268,32 +265,6 @@ def compare(events: float) -> dict[str, Any]:
     }
 
 
-@contextmanager
-def peak_memory() -> Iterator[dict[str, float]]:
-    """The largest sum of resident memory of this process and all below it, in GB."""
-    peak = {"gb": 0.0}
-    over = threading.Event()
-
-    def watch() -> None:
-        me = psutil.Process()
-        while not over.wait(0.2):
-            total = 0
-            for one in (me, *me.children(recursive=True)):
-                try:
-                    total += one.memory_info().rss
-                except psutil.NoSuchProcess:
-                    continue
-            peak["gb"] = max(peak["gb"], total / 1e9)
-
-    watcher = threading.Thread(target=watch)
-    watcher.start()
-    try:
-        yield peak
-    finally:
-        over.set()
-        watcher.join()
-
-
 def scale(*sizes: float) -> dict[str, Any]:
     """Time and memory of the whole audit, size by size."""
     found = {}
@@ -303,7 +274,8 @@ def scale(*sizes: float) -> dict[str, Any]:
         spark.stop()
         spark = session("local[2]", **{"spark.driver.memory": "1g"})
         _, options = setting(store, federation)
-        with peak_memory() as peak:
+        memory: dict[str, float] = {}
+        with peak_memory(memory, "gb"):
             call = partial(audit, spark, store, **options)
             seconds = timed(3, {"all": call})["all"]
         spark.stop()
@@ -311,7 +283,7 @@ def scale(*sizes: float) -> dict[str, Any]:
             "rows": store.manifest.rows["events"],
             **taken,
             "seconds": round(median(seconds), 2),
-            "peak_gb": round(peak["gb"], 2),
+            "peak_gb": memory["gb"],
         }
     return found
 

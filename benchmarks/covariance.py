@@ -14,23 +14,20 @@ import pickle
 import shutil
 import sys
 import tempfile
-import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 from time import perf_counter
 from typing import Any
 
 import numpy as np
-import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 from scipy.sparse import csr_array
 
-from _measure import report
+from _measure import peak_memory, report
 from ropewalk.pipeline.rates import Grid, counts, covariance_of, factors_of
 from ropewalk.pipeline.rates.counts import collected, merged
 from ropewalk.pipeline.rates.covariance import gram_blocks
@@ -38,6 +35,7 @@ from ropewalk.pipeline.rates.gram import blocks_of, gram_block, products_of
 from ropewalk.pipeline.rates.grid import grid_of
 from ropewalk.pipeline.rates.tally import NEEDED, TOPIC
 from ropewalk.pipeline.session import session
+from ropewalk.pipeline.store import Stored, contents
 from ropewalk.trace.columns import KIND, stored_schema
 
 REPEATS = 5
@@ -62,33 +60,6 @@ def in_turns(**calls: Callable[[], object]) -> dict[str, float]:
             print(f"  {name} ({turn} of {REPEATS}): {took:.2f} s", file=sys.stderr)
             taken[name].append(took)
     return {name: round(median(each[1:]), 3) for name, each in taken.items()}
-
-
-@contextmanager
-def peak_memory(found: dict[str, float], name: str) -> Iterator[None]:
-    """The largest sum of resident memory of this process and all below it (Java, workers)."""
-    stop, largest = threading.Event(), 0.0
-
-    def watch() -> None:
-        nonlocal largest
-        me = psutil.Process()
-        while not stop.wait(0.02):
-            total = 0
-            for one in (me, *me.children(recursive=True)):
-                try:
-                    total += one.memory_info().rss
-                except psutil.Error:  # it has ended meanwhile
-                    continue
-            largest = max(largest, total)
-
-    thread = threading.Thread(target=watch)
-    thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        thread.join()
-        found[name] = round(largest / 1e9, 2)
 
 
 def counted(seed: int = 1) -> Grid:
@@ -278,10 +249,12 @@ def counting(spark: SparkSession, rows: int) -> dict[str, Any]:
 
 
 def files_in(spark: SparkSession, folder: Path) -> DataFrame:
-    """One row per file, as a store gives them; Spark puts several files into a task."""
-    found = spark.read.format("binaryFile").load(str(folder))
-    bucket = f.regexp_extract("path", r"(\d+)\.parquet$", 1).cast("int").alias("bucket")
-    return found.select(bucket, "content")
+    """The files as a store gives them to its jobs."""
+    files = [
+        Stored(one.name, "events", int(one.stem), pq.read_metadata(one).num_rows, "run")
+        for one in sorted(folder.glob("*.parquet"))
+    ]
+    return contents(spark, folder, files)
 
 
 def _counting(spark: SparkSession, folder: Path) -> dict[str, Any]:

@@ -10,6 +10,8 @@ from ropewalk.errors import UsageError
 SPARKS = ("pyspark.", "py4j.")
 TOLD = re.compile(r"\bUsageError: (.+)")
 """What our own code said inside a task."""
+STREAMS = "=== Streaming Query ==="
+"""What a failed stream tells of itself comes below this line, and below what went wrong."""
 
 
 @contextmanager
@@ -24,13 +26,14 @@ def plainly() -> Iterator[None]:
 
 
 def in_words(text: str) -> str:
-    r"""The line of Spark's text that tells most.
+    r"""The line of Spark's text that tells most: the last that Python or Spark said of it.
 
     >>> in_words("Job aborted\nTraceback:\n  File x\nOSError: disk is full\n\tat org.apache.X")
     'Spark could not do this: OSError: disk is full (ROPEWALK_DEBUG=1 shows all that it said)'
     """
     if told := TOLD.search(text):
         return told[1].strip()
-    lines = [line for line in text.splitlines() if line.strip() and not line[0].isspace()]
-    last = next((line for line in reversed(lines) if ": " in line), text.strip()[:200] or "?")
+    said = text.partition(STREAMS)[0]
+    lines = [line for line in said.splitlines() if line.strip() and not line[0].isspace()]
+    last = next((line for line in reversed(lines) if ": " in line), said.strip()[:200] or "?")
     return f"Spark could not do this: {last} (ROPEWALK_DEBUG=1 shows all that it said)"
