@@ -71,32 +71,37 @@ def setting(store: Store, federation: Path) -> tuple[Ground, dict[str, Any]]:
 def fifo_alone(spark: "SparkSession", store: Store, ground: Ground) -> int:
     contracts = ground.contracts
 
-    def run(batches: Batches) -> Batches:
-        for _, contents in groupby(rows(batches), lambda row: row[0]):
-            these = read([content for _, content in contents], fifo.COLUMNS)
-            runs = starts(these.topic)
-            order = contracts.order[contracts.places(these.topic[runs[:-1]])]
-            yield batch(COUNT, (len(fifo.judge_fifo(these, runs, order)),))
+    def count(files: list[bytes]) -> int:
+        these = read(files, fifo.COLUMNS)
+        runs = starts(these.topic)
+        order = contracts.order[contracts.places(these.topic[runs[:-1]])]
+        return len(fifo.judge_fifo(these, runs, order))
 
-    return total(store.contents(spark).mapInArrow(run, "found bigint"))
+    return total(spark, store, count)
 
 
 def loss_alone(spark: "SparkSession", store: Store, ground: Ground) -> int:
     contracts, due, deadline = ground.contracts, ground.due, ground.deadline_ns
 
+    def count(files: list[bytes]) -> int:
+        one = bucket(files, contracts, due, delivery.COLUMNS)
+        lines, _, _ = delivery.judge_deliveries(
+            one.rows, one.topics, one.numbers, one.due, deadline
+        )
+        return int((lines[:, 0] != found.LATE).sum())
+
+    return total(spark, store, count)
+
+
+def total(spark: "SparkSession", store: Store, count: Callable[[list[bytes]], int]) -> int:
+    """What a function of each bucket's files counts, summed up."""
+
     def run(batches: Batches) -> Batches:
-        for _, contents in groupby(rows(batches), lambda row: row[0]):
-            one = bucket([content for _, content in contents], contracts, due, delivery.COLUMNS)
-            lines, _, _ = delivery.judge_deliveries(
-                one.rows, one.topics, one.numbers, one.due, deadline
-            )
-            yield batch(COUNT, (int((lines[:, 0] != found.LATE).sum()),))
+        for _, group in groupby(rows(batches), lambda row: row[0]):
+            yield batch(COUNT, (count([content for _, content in group]),))
 
-    return total(store.contents(spark).mapInArrow(run, "found bigint"))
-
-
-def total(frame: Any) -> int:
-    return int(frame.groupBy().sum("found").collect()[0][0] or 0)
+    counts = store.contents(spark).mapInArrow(run, "found bigint").toArrow()
+    return sum(counts["found"].to_pylist())
 
 
 def scan(spark: "SparkSession", store: Store) -> int:

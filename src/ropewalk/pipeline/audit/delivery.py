@@ -19,10 +19,9 @@ from ropewalk.pipeline.audit.rows import ACCEPTED, DELIVER, PUBLISH, Rows
 from ropewalk.routing.kernels import kernel
 
 COLUMNS = (
-    "topic", "node", "incarnation", "li", "kind", "client", "producer", "pseq", "redelivered",
-    "ts_ns", "clock_err_ns",
+    "topic", "node", "kind", "client", "producer", "pseq", "redelivered", "ts_ns", "clock_err_ns",
 )  # fmt: skip
-"""What this audit reads."""
+"""What this audit looks at; to say where its evidence lies takes more."""
 
 CELLS = 1 << 24
 """How many pairs are looked at together; a topic with more is read again for the others."""

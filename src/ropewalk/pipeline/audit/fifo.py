@@ -1,7 +1,8 @@
 """FIFO: what a producer sent reaches a consumer in that order.
 
 One pass keeps the largest number of each (topic, producer, consumer). Only where a number does not
-grow, or where a consumer moved to another node, all deliveries of that pair are looked at again.
+grow, or where a consumer moved to another node, all deliveries of that pair are looked at again;
+and only where those of one node are not all before those of another are they sorted by time.
 """
 
 import numpy as np
@@ -10,37 +11,28 @@ from ropewalk.pipeline.audit import found as to
 from ropewalk.pipeline.audit.bucket import Flags
 from ropewalk.pipeline.audit.coding import EMPTY, Ints, Longs, mixed
 from ropewalk.pipeline.audit.contracts import FIFO
-from ropewalk.pipeline.audit.repeats import pushed
 from ropewalk.pipeline.audit.rows import DELIVER, Bytes, Rows
 from ropewalk.routing.kernels import kernel
 
 COLUMNS = (
-    "topic", "node", "incarnation", "li", "kind", "client", "producer", "pseq", "redelivered",
-    "ts_ns", "clock_err_ns",
+    "topic", "node", "kind", "client", "producer", "pseq", "redelivered", "ts_ns", "clock_err_ns",
 )  # fmt: skip
-"""What this audit reads."""
+"""What this audit looks at; to say where its evidence lies takes more."""
+LARGEST = np.iinfo(np.int64).max
 
 
 @kernel
 def judge_fifo(rows: Rows, runs: Longs, order: Bytes) -> to.Found:
     """Violations A005 of topics whose order is fifo."""
     pair, doubtful = _pairs(rows, runs, order)
-    chosen, count = np.empty(64, np.int64), 0
-    if doubtful.any():
-        for i in range(len(pair)):
-            if pair[i] != EMPTY and doubtful[pair[i]]:
-                chosen = pushed(chosen, count, i)
-                count += 1
-    chosen = chosen[:count]
-    chosen = chosen[np.argsort(pair[chosen], kind="mergesort")]
     found, lines = to.no_lines(), 0
-    at = 0
-    while at < count:
-        end = at + 1
-        while end < count and pair[chosen[end]] == pair[chosen[at]]:
-            end += 1
-        found, lines = _judge_pair(found, lines, rows, _firsts(rows, chosen[at:end]))
-        at = end
+    if not doubtful.any():
+        return found[:lines]
+    bounds, places = _by_pair(pair, doubtful)
+    for one in range(len(doubtful)):
+        mine = places[bounds[one] : bounds[one + 1]]
+        if len(mine) and not _in_order(rows, mine):
+            found, lines = _judge_pair(found, lines, rows, _firsts(rows, mine))
     return found[:lines]
 
 
@@ -107,6 +99,47 @@ def _larger(keys: to.Found, count: int, size: int) -> Ints:
             at = (at + 1) & mask
         slots[at] = slot
     return slots
+
+
+@kernel
+def _by_pair(pair: Ints, doubtful: Flags) -> tuple[Longs, Longs]:
+    """The deliveries of doubtful pairs, those of a pair together, and where each pair's begin."""
+    bounds = np.zeros(len(doubtful) + 1, np.int64)
+    for one in pair:
+        if one != EMPTY and doubtful[one]:
+            bounds[one + 1] += 1
+    bounds = np.cumsum(bounds)
+    places, filled = np.empty(bounds[-1], np.int64), bounds[:-1].copy()
+    for i in range(len(pair)):
+        one = pair[i]
+        if one != EMPTY and doubtful[one]:
+            places[filled[one]] = i
+            filled[one] += 1
+    return bounds, places
+
+
+@kernel
+def _in_order(rows: Rows, places: Longs) -> bool:
+    """Whether numbers grow at each node, and none of a node is among, or wrongly before, others."""
+    least, most, first_end, last_begin = LARGEST, -LARGEST, LARGEST, -LARGEST  # of nodes before
+    at = 0
+    while at < len(places):
+        node, start = rows.node[places[at]], at
+        ending, beginning = LARGEST, -LARGEST
+        while at < len(places) and rows.node[places[at]] == node:
+            i = places[at]
+            if at > start and rows.pseq[i] <= rows.pseq[places[at - 1]]:
+                return False
+            ending = min(ending, rows.ts_ns[i] + rows.clock_err_ns[i])
+            beginning = max(beginning, rows.ts_ns[i] - rows.clock_err_ns[i])
+            at += 1
+        low, high = rows.pseq[places[start]], rows.pseq[places[at - 1]]
+        after = low > most and ending >= last_begin
+        if not after and not (high < least and beginning <= first_end):
+            return False
+        least, most = min(least, low), max(most, high)
+        first_end, last_begin = min(first_end, ending), max(last_begin, beginning)
+    return True
 
 
 @kernel

@@ -47,7 +47,6 @@ if TYPE_CHECKING:
 DEADLINE_NS = 5_000_000_000
 TOLD = "part int, what string, content binary"
 ARROW_TOLD = pa.schema([("part", pa.int32()), ("what", pa.string()), ("content", pa.binary())])
-"""What a task tells: violations, what it could not check, or messages of conversations."""
 UNCHECKED = pa.schema([("code", pa.string()), ("topic", pa.int64()), ("reason", pa.string())])
 PARTS = 64
 """Into how many parts conversations are cut."""
@@ -70,6 +69,14 @@ class Ground:
     topics: Mapping[int, str]
     until: int | None = None
     """Rows with a later time are left out."""
+
+
+class Told(NamedTuple):
+    """What a task tells: violations, what it could not check, or messages of conversations."""
+
+    part: int
+    what: str
+    content: bytes
 
 
 class Audited(NamedTuple):
@@ -155,19 +162,22 @@ def judged(files: "DataFrame", ground: Ground) -> "DataFrame":
     contracts, due, deadline = ground.contracts, ground.due, ground.deadline_ns
     until = ground.until
 
+    def told(files: list[bytes]) -> Iterator[Told]:
+        one = bucket(files, contracts, due)
+        found = judge(one, deadline)
+        if len(found.violations):
+            yield Told(0, "violations", as_bytes(found.violations))
+        if found.unchecked:
+            yield Told(0, "unchecked", as_bytes(_unchecked(found.unchecked)))
+        for part, content in protocol.pieces(one.rows, one.topics, PARTS):
+            yield Told(part, "conversations", content)
+
     def run(batches: Batches) -> Batches:
         for _, group in groupby(rows(batches), lambda row: row[0]):
             files = list(rows_until((content for _, content in group), until))
-            if not files:
-                continue
-            one = bucket(files, contracts, due)
-            found = judge(one, deadline)
-            if len(found.violations):
-                yield batch(ARROW_TOLD, (0, "violations", as_bytes(found.violations)))
-            if found.unchecked:
-                yield batch(ARROW_TOLD, (0, "unchecked", as_bytes(_unchecked(found.unchecked))))
-            for part, content in protocol.pieces(one.rows, one.topics, PARTS):
-                yield batch(ARROW_TOLD, (part, "conversations", content))
+            # What one bucket took up is free before the next is read: new memory costs as much.
+            for row in told(files) if files else ():
+                yield batch(ARROW_TOLD, row)
 
     return files.mapInArrow(run, TOLD)
 

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ropewalk.pipeline.audit.coding import Longs
-from ropewalk.pipeline.batches import parquet_files
+from ropewalk.pipeline.batches import one_by_one, parquet_files
 from ropewalk.trace.columns import KIND
 
 PUBLISH, ACCEPTED = KIND["publish"], KIND["accepted"]
@@ -63,10 +63,11 @@ def read(contents: Iterable[bytes], columns: Sequence[str] = COLUMNS) -> Rows:
 
     Each file is in order; of several, rows are brought into one order and repeated ones dropped.
     """
-    tables = [_decoded(file, columns) for one in contents for file in parquet_files(one)]
-    if len(tables) > 1:
-        return _rows(_merged(pa.concat_tables(tables)))
-    return _rows(tables[0])
+    files = [file for one in contents for file in one_by_one(one)]
+    if len(files) > 1:
+        columns = [*SORTED, *(one for one in columns if one not in SORTED)]
+    tables = [_decoded(file, columns) for one in files for file in parquet_files(one)]
+    return _rows(_merged(pa.concat_tables(tables)) if len(files) > 1 else tables[0])
 
 
 def starts(*columns: Longs) -> Longs:
@@ -85,9 +86,8 @@ def starts(*columns: Longs) -> Longs:
 
 
 def _decoded(file: pq.ParquetFile, columns: Sequence[str]) -> pa.Table:
-    wanted = [*SORTED, *(one for one in columns if one not in SORTED)]
     # `read_table` goes through the dataset layer, which takes almost three times as long.
-    return file.read(columns=wanted, use_threads=False)
+    return file.read(columns=list(columns), use_threads=False)
 
 
 def _merged(table: pa.Table) -> pa.Table:
@@ -107,12 +107,17 @@ def _rows(table: pa.Table) -> Rows:
 
 
 def _column(table: pa.Table, name: str) -> npt.NDArray[np.generic]:
+    """A column as it lies in memory, if it can be; always read-only: one type for all kernels."""
     if name not in table.column_names:
-        return np.zeros(0, NARROW.get(name, np.int64))
-    column = table[name].combine_chunks()
-    if column.null_count:
-        column = pc.fill_null(column, NO_RANK if name == "rank" else _absent(column.type))
-    found: npt.NDArray[np.generic] = column.to_numpy(zero_copy_only=False)
+        found: npt.NDArray[Any] = np.zeros(0, NARROW.get(name, np.int64))
+    else:
+        chunks = table[name]
+        column = chunks.chunk(0) if chunks.num_chunks == 1 else chunks.combine_chunks()
+        if column.null_count:
+            column = pc.fill_null(column, NO_RANK if name == "rank" else _absent(column.type))
+        bits = pa.types.is_boolean(column.type)
+        found = column.to_numpy(zero_copy_only=not bits)
+    found.flags.writeable = False
     return found
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -49,26 +50,28 @@ def checked(parsed: Parsed) -> Checked:
             for at in np.flatnonzero(good & wrong).tolist()
         ]
         good &= ~wrong
-    chosen = {name: one.chosen(good) for name, one in names.items()}
-    if good.all():
-        return Checked(table, chosen, lines, bad)
-    return Checked(table.filter(pa.array(good)), chosen, lines[good], bad)
+    if not good.all():
+        table, lines = table.filter(pa.array(good)), lines[good]
+        names = {name: one.chosen(good) for name, one in names.items()}
+    return Checked(table, {name: one.in_use() for name, one in names.items()}, lines, bad)
 
 
 def _faults(table: pa.Table, names: dict[str, Names]) -> Iterator[tuple[Mask, str]]:
     """Rows with a fault, and what it is; the first that a row has is told."""
-    missing = {
-        name: names[name].missing if name in names else _nulls(table[name]) for name in COLUMNS
-    }
+
+    @cache
+    def missing(name: str) -> Mask:
+        return names[name].missing if name in names else _nulls(table[name])
+
     for name in ALWAYS:
-        yield missing[name], f"no {name}"
+        yield missing(name), f"no {name}"
     kind = names["kind"].mapped(lambda name: KIND.get(name, -1), -1, np.int8)
     yield kind < 0, "unknown kind {kind!r}"
     for name, needed in NEEDS.items():
         of_kind = kind == KIND[name]
         if of_kind.any():
             for column in needed:
-                yield of_kind & missing[column], f"{name} without {column}"
+                yield of_kind & missing(column), f"{name} without {column}"
     ts = _numbers(table["ts_ns"])
     yield (ts < 0) | (ts >= LATEST_NS), "ts_ns is no time in nanoseconds since 1970"
     for name in NOT_NEGATIVE:
@@ -86,9 +89,12 @@ def _filled_in(reason: str, names: dict[str, Names], at: int) -> str:
 
 
 def _nulls(column: pa.ChunkedArray) -> Mask:
+    if not column.null_count:
+        return np.zeros(len(column), np.bool_)
     return np.asarray(column.is_null().to_numpy(), np.bool_)
 
 
 def _numbers(column: pa.ChunkedArray) -> npt.NDArray[np.int64]:
-    found: npt.NDArray[np.int64] = column.fill_null(0).to_numpy()
+    column = column.fill_null(0) if column.null_count else column
+    found: npt.NDArray[np.int64] = column.to_numpy()
     return found

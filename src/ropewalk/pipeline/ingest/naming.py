@@ -41,15 +41,18 @@ class Names:
         return ids, np.append(ids, 0)[self.places]
 
     def chosen(self, rows: Mask) -> "Names":
-        """Some of the rows; names that none of them has are forgotten."""
-        places = self.places[rows]
+        """Some of the rows."""
+        return Names(self.places[rows], self.names)
+
+    def in_use(self) -> "Names":
+        """The same rows; names that none of them has are forgotten."""
         used = np.zeros(len(self.names) + 1, np.bool_)
-        used[places] = True
+        used[self.places] = True
         if used[:-1].all():
-            return Names(places, self.names)
+            return self
         new = np.cumsum(used[:-1]) - 1
         names = [name for name, there in zip(self.names, used, strict=False) if there]
-        return Names(np.append(new, -1)[places], names)
+        return Names(np.append(new, -1)[self.places], names)
 
 
 def names_of(column: pa.ChunkedArray) -> Names:

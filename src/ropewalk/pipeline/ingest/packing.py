@@ -34,6 +34,8 @@ NAMES = pa.schema([("id", pa.int64()), ("name", pa.string())])
 QUARANTINE = pa.schema(
     [("source", pa.int32()), ("line", pa.int64()), ("reason", pa.string()), ("text", pa.string())]
 )
+PACKED = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
+"""A fifth of the size: what Spark carries, sorts and writes costs more than packing it."""
 STATS = b"ropewalk"
 """The key of a file's own figures among its metadata."""
 
@@ -133,7 +135,7 @@ def as_bytes(table: pa.Table) -> bytes:
     """A table as Arrow writes it to a stream, without columns that are null throughout."""
     table = table.select([name for name in table.column_names if _has_values(table[name])])
     sink = io.BytesIO()
-    with pa.ipc.new_stream(sink, table.schema) as stream:
+    with pa.ipc.new_stream(sink, table.schema, options=PACKED) as stream:
         stream.write_table(table.combine_chunks())
     return sink.getvalue()
 
@@ -216,7 +218,7 @@ def as_parquet(table: pa.Table, **stats: Any) -> bytes:
     pq.write_table(
         table,
         sink,
-        compression="zstd",
+        compression="lz4",  # zstd saves a fifth of the space, and takes twice as long to read
         use_dictionary=[name for name in table.column_names if name not in growing],
         column_encoding=growing,
     )

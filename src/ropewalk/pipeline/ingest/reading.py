@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.json as pj
 import pyarrow.parquet as pq
@@ -174,7 +175,7 @@ def _parquet(content: bytes) -> Parsed:
                 wanted = "text" if COLUMNS[name].is_name else str(COLUMNS[name].type)
                 return _refused(f"column {name} has type {table[name].type}, not {wanted}")
             table = table.set_column(table.column_names.index(name), name, column)
-    return Parsed(table, pa.array(range(1, len(table) + 1), pa.int64()))
+    return Parsed(table, pa.array(np.arange(1, len(table) + 1)))
 
 
 def _cast(column: pa.ChunkedArray, type: pa.DataType) -> pa.ChunkedArray:
