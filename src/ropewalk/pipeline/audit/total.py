@@ -21,6 +21,7 @@ from ropewalk.pipeline.audit.rows import DELIVER, NO_RANK, Rows
 from ropewalk.routing.kernels import kernel
 
 Chain = list[int]
+Step = tuple[int, int]
 
 
 @kernel
@@ -69,7 +70,8 @@ def judge_orders(bucket: Bucket, first: Flags, settled: Flags) -> list[to.Proved
     proved: list[to.Proved] = []
     for run in np.flatnonzero((bucket.topics.order == TOTAL) & ~settled):
         start, stop = bucket.topics.runs[run : run + 2]
-        into, out = _steps(start, stop, bucket.rows, bucket.numbers, first)
+        consumers = bucket.numbers.consumers[run]
+        into, out = _steps(start, stop, consumers, bucket.rows, bucket.numbers, first)
         message = bucket.numbers.message
         total = int(bucket.numbers.messages[run])
         edges = csr_matrix(
@@ -81,22 +83,22 @@ def judge_orders(bucket: Bucket, first: Flags, settled: Flags) -> list[to.Proved
         sets: dict[int, list[int]] = defaultdict(list)
         for i in there[in_cycle[message[there]]]:
             sets[int(label[message[i]])].append(int(i))
-        inside = label[message[into]] == label[message[out]]
-        for number, places in sets.items():
-            chosen = inside & (label[message[into]] == number)
-            proved.append(_cycle(bucket, places, into[chosen], out[chosen]))
+        inside: dict[int, list[Step]] = defaultdict(list)
+        for k in np.flatnonzero(label[message[into]] == label[message[out]]):
+            inside[int(label[message[into[k]]])].append((int(into[k]), int(out[k])))
+        proved += [_cycle(bucket, places, inside[number]) for number, places in sets.items()]
         proved += _opposite(bucket, list(sets.values()))
     return proved
 
 
 @kernel
 def _steps(
-    start: int, stop: int, rows: Rows, numbers: Numbers, first: Flags
+    start: int, stop: int, consumers: int, rows: Rows, numbers: Numbers, first: Flags
 ) -> tuple[Longs, Longs]:
     """First deliveries that follow each other at a consumer and node, as pairs of rows."""
     into = np.empty(stop - start, np.int64)
     out = np.empty(stop - start, np.int64)
-    count, last = 0, np.full(stop - start, EMPTY, np.int64)
+    count, last = 0, np.full(consumers, EMPTY, np.int64)
     for i in range(start, stop):
         if i > start and rows.node[i] != rows.node[i - 1]:
             last[:] = EMPTY
@@ -109,15 +111,15 @@ def _steps(
     return into[:count], out[:count]
 
 
-def _cycle(bucket: Bucket, places: list[int], into: Longs, out: Longs) -> to.Proved:
+def _cycle(bucket: Bucket, places: list[int], inside: list[Step]) -> to.Proved:
     """A set of messages that no order extends, named by its smallest, with a shortest cycle."""
     rows, message = bucket.rows, bucket.numbers.message
     smallest = min(places, key=lambda i: (rows.producer[i], rows.pseq[i]))
-    steps: dict[int, list[tuple[int, int]]] = defaultdict(list)
-    for a, b in zip(into.tolist(), out.tolist(), strict=True):
+    steps: dict[int, list[Step]] = defaultdict(list)
+    for a, b in inside:
         steps[int(message[a])].append((a, b))
     goal = int(message[smallest])
-    reached: dict[int, tuple[int, int]] = {}
+    reached: dict[int, Step] = {}
     waiting = deque([goal])
     while waiting and goal not in reached:
         for a, b in steps[waiting.popleft()]:
