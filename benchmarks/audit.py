@@ -325,10 +325,12 @@ def cores() -> dict[str, Any]:
             for name, seconds in timed(2, jobs(spark, Path(scratch))).items():
                 taken[master].setdefault(name, []).extend(seconds)
             spark.stop()
-    return {
-        name: round(median(seconds) / median(taken[two][name]), 2)
-        for name, seconds in taken[one].items()
+    middle = {
+        master: {name: round(median(each), 2) for name, each in of.items()}
+        for master, of in taken.items()
     }
+    speed_up = {name: round(middle[one][name] / middle[two][name], 2) for name in middle[one]}
+    return {"seconds": middle, "speed_up": speed_up}
 
 
 def jobs(spark: "SparkSession", scratch: Path) -> dict[str, Callable[[], object]]:

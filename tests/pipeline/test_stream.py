@@ -15,13 +15,14 @@ import pytest
 
 from ropewalk.errors import UsageError
 from ropewalk.pipeline.audit.job import audit, audited, ground_of
+from ropewalk.pipeline.folders import alone
 from ropewalk.pipeline.ingest.checking import checked
 from ropewalk.pipeline.ingest.counting import Run
-from ropewalk.pipeline.ingest.job import take_in
+from ropewalk.pipeline.ingest.job import ingest, take_in
 from ropewalk.pipeline.ingest.reading import parsed
 from ropewalk.pipeline.store import binary_files, open_store
 from ropewalk.pipeline.stream import step
-from ropewalk.pipeline.stream.job import Streamed, alone, run
+from ropewalk.pipeline.stream.job import Streamed, run
 from ropewalk.pipeline.stream.kept import last_step, load, log
 from ropewalk.pipeline.stream.pulling import gap
 from ropewalk.pipeline.stream.sources import Folder, Growing, JetStream
@@ -267,12 +268,16 @@ def test_rows_after_the_watermark_would_be_judged_too_soon(
         catch_up(spark, replace(plan, window_ns=7))
 
 
-def test_a_second_stream_in_a_folder_is_refused(many: Growth, tmp_path: Path) -> None:
+def test_only_one_writes_to_a_store(many: Growth, tmp_path: Path) -> None:
     none: Any = None
-    stage = tmp_path / "stream"
-    stage.mkdir()
-    with alone(stage), pytest.raises(UsageError, match="another stream runs there"):
-        run(none, Folder(tmp_path), tmp_path, many.federation)
+    trace = tmp_path / "trace.jsonl"
+    trace.write_text("{}\n")
+    with alone(tmp_path):
+        with pytest.raises(UsageError, match="another ingest or stream is writing to it"):
+            run(none, Folder(tmp_path), tmp_path, many.federation)
+        with pytest.raises(UsageError, match="another ingest or stream is writing to it"):
+            ingest(none, [trace], tmp_path)
+    assert not (tmp_path / "manifest.json").exists()
     with pytest.raises(UsageError, match="the delay is -1: 0 is the least"):
         run(none, Folder(tmp_path), tmp_path, many.federation, delay_ns=-1)
 

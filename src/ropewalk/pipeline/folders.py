@@ -1,12 +1,16 @@
 """Where jobs find and leave things in a working folder, and how a folder is replaced whole."""
 
+import fcntl
 import tempfile
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from ropewalk.errors import UsageError
 from ropewalk.federation.saving import put_folder
+
+LOCK = ".lock"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,3 +75,20 @@ def save_folder(folder: Path, names: Collection[str], write: Callable[[Path], ob
             put_folder(made, folder, Path(scratch) / "old")
     except OSError as error:
         raise UsageError(f"{folder}: cannot be written: {error.strerror}") from None
+
+
+@contextmanager
+def alone(store: Path) -> Iterator[None]:
+    """Nobody else writes to a store meanwhile: two manifests would each forget the other's files.
+
+    Raises UsageError if somebody does. The lock ends with its process, however that ends.
+    """
+    with (store / LOCK).open("a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UsageError(
+                f"{store}: another ingest or stream is writing to it: wait for its end, stop it,"
+                " or name another folder"
+            ) from None
+        yield

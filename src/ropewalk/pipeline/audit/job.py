@@ -50,8 +50,6 @@ ARROW_TOLD = pa.schema([("part", pa.int32()), ("what", pa.string()), ("content",
 UNCHECKED = pa.schema([("code", pa.string()), ("topic", pa.int64()), ("reason", pa.string())])
 PARTS = 64
 """Into how many parts conversations are cut."""
-GATHERED = 8
-"""How many tasks judge them: they are few beside all messages, and a task costs time of its own."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -221,7 +219,8 @@ def conversations_judged(told: "DataFrame", tables: protocol.Tables) -> "DataFra
             for content in contents:
                 yield batch(ARROW_TOLD, (part, what, content.to_pybytes()))
 
-    gathered = told.repartition(GATHERED, "part").sortWithinPartitions("part", "what")
+    # Without a number Spark chooses as few tasks as the conversations need: mostly one a core.
+    gathered = told.repartition("part").sortWithinPartitions("part", "what")
     return gathered.mapInArrow(run, TOLD)
 
 

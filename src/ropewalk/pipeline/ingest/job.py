@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from ropewalk.errors import UsageError
+from ropewalk.pipeline.folders import alone
 from ropewalk.pipeline.ingest.counting import (
     Run,
     look,
@@ -74,7 +75,14 @@ def ingest(
     Files that are in it already are passed over: running twice adds nothing.
     """
     found = trace_files(traces)
-    manifest = opened(folder, found, buckets)
+    opened(folder, found, buckets)
+    with alone(folder):
+        return _ingest(spark, found, folder, opened(folder, found, buckets))
+
+
+def _ingest(
+    spark: "SparkSession", found: Sequence[Path], folder: Path, manifest: Manifest
+) -> Ingested:
     known = {(one.path, one.size, one.modified_ns) for one in manifest.sources}
     new = [one for one in found if stamp(one) not in known]
     if not new:

@@ -15,6 +15,7 @@ from ropewalk.errors import UsageError
 from ropewalk.federation.facts import Federation
 from ropewalk.federation.saving import write_text
 from ropewalk.pipeline.audit.job import DEADLINE_NS
+from ropewalk.pipeline.folders import alone
 from ropewalk.pipeline.plainly import plainly
 from ropewalk.pipeline.stream.kept import CHECKPOINT, Pause, last_step, load, log, publish
 from ropewalk.pipeline.stream.sources import Growing
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-LOCK, BUSY, TOKEN = "lock", "busy", "token"
+BUSY, TOKEN = "busy", "token"
 LOOKS_EVERY_S = 1
 """How often a running stream looks whether it is to stop."""
 
@@ -97,7 +98,7 @@ def run(
         pause=pause,
     )
     plan.stage.mkdir(parents=True, exist_ok=True)
-    with alone(plan.stage), _stopping() as stop:
+    with alone(plan.folder), _stopping() as stop:
         before = last_step(plan.stage)
         plan = replace(plan, checkpoint=_checkpoint(plan.stage))
         catch_up(spark, plan)
@@ -163,19 +164,6 @@ def _held(path: Path) -> Iterator[None]:
     """A lock that other processes see, and that ends with this one however it ends."""
     with path.open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-
-
-@contextmanager
-def alone(stage: Path) -> Iterator[None]:
-    """UsageError if another stream runs in this folder; else none can begin to."""
-    with (stage / LOCK).open("a") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise UsageError(
-                f"{stage}: another stream runs there: stop it, or stream into another folder"
-            ) from None
         yield
 
 
