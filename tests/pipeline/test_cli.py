@@ -135,3 +135,45 @@ def test_a_job_that_fails_leaves_what_was_there(ropewalk: Run, folder: Path) -> 
     assert ropewalk("pipeline", "audit", folder, "--federation", broken).code == 2
     assert before == {path: path.stat().st_mtime_ns for path in (folder / "audit").iterdir()}
     assert json.loads((folder / "audit" / "summary.json").read_text())["violations"] > 0
+
+
+def test_traces_beside_what_jobs_write_are_taken_in_once(
+    ropewalk: Run, spark: "SparkSession", tmp_path: Path
+) -> None:
+    work = tmp_path / "a [b] {c}"  # what Spark takes for a pattern
+    work.mkdir()
+    row = {"ts_ns": 1, "node": "n", "li": 1, "kind": "publish", "client": "p", "producer": "p",
+           "topic": "t", "pseq": 1}  # fmt: skip
+    deliveries = [{**row, "li": li, "kind": "deliver", "client": "c"} for li in (2, 3)]
+    lines = [json.dumps(one) for one in (row, *deliveries)]
+    (work / "a.jsonl").write_text("\n".join([*lines, "no JSON"]))
+    (work / "empty.jsonl").touch()
+    (work / "federation.yaml").write_text(
+        "federation: one\nbrokers: {n: {}}\ntopics:\n"
+        "  t: {publishers: [n], contract: {delivery: exactly-once}}\n"
+    )
+    ran = ropewalk("pipeline", "ingest", work)
+    assert ran.code == 0, ran.err
+    assert f"{work / 'a.jsonl'}:4: not JSON" in ran.out
+    told = ropewalk("pipeline", "audit", work, "--json").document
+    codes = [one["code"] for one in told["findings"]]
+    assert "A002" in codes, told
+    again = ropewalk("pipeline", "ingest", work, "--json").document["summary"]
+    assert (again["in"], again["stored"]["events"]) == (0, 3)
+    shown = ropewalk("trace", "show", work, codes.index("A002") + 1)
+    assert f"{work / 'a.jsonl'}:3" in shown.out, shown.err
+
+
+def test_nothing_is_started_or_replaced_for_what_makes_no_sense(
+    ropewalk: Run, folder: Path, tmp_path: Path
+) -> None:
+    assert "no such folder" in ropewalk("pipeline", "ingest", tmp_path / "none").err
+    assert "no such code" in ropewalk("trace", "show", folder, "--code", "A099").err
+    assert ropewalk("trace", "show", folder, "--code", "a005").out.count("A005")
+    before = (folder / "capacities.yaml").read_bytes()
+    runs = tmp_path / "runs.csv"
+    runs.write_text("broker,filters,replication,service_us\nlon,1,1,-5\n")
+    refused = ropewalk("pipeline", "calibrate", folder, "--runs", runs)
+    assert (refused.code, refused.err.count("\n")) == (2, 1), refused.err
+    assert (folder / "capacities.yaml").read_bytes() == before
+    assert ropewalk("pipeline", "rates", folder, "--window-s", "nan").code == 2

@@ -35,7 +35,8 @@ Federation = Annotated[
     typer.Option("--federation", help="The federation file. Default: FOLDER/federation.yaml."),
 ]
 Deadline = Annotated[
-    float, typer.Option("--deadline-ms", min=0, help="How long a delivery may take at most.")
+    float,
+    typer.Option("--deadline-ms", min=0, max=1e12, help="How long a delivery may take at most."),
 ]
 Traces = Annotated[
     list[Path] | None,
@@ -64,7 +65,7 @@ def ingest_(
     as_json: Json = False,
 ) -> None:
     """Take traces into FOLDER/store; bad rows are put aside with file, line and reason."""
-    with contract("pipeline ingest", as_json=as_json), started(master, remote) as spark:
+    with contract("pipeline ingest", as_json=as_json), started(master, remote, folder) as spark:
         from ropewalk.report.pipeline import ingest_text
 
         summary = _ingest(spark, work_of(folder), traces, buckets)
@@ -84,7 +85,7 @@ def rates_(
     as_json: Json = False,
 ) -> None:
     """Count messages per topic and window; means, covariance and factors into FOLDER/rates."""
-    with contract("pipeline rates", as_json=as_json), started(master, remote) as spark:
+    with contract("pipeline rates", as_json=as_json), started(master, remote, folder) as spark:
         from ropewalk.report.pipeline import rates_text
 
         work = work_of(folder)
@@ -104,10 +105,16 @@ def calibrate_(
     as_json: Json = False,
 ) -> None:
     """Find what a message costs each broker; into FOLDER/capacities.yaml."""
-    with contract("pipeline calibrate", as_json=as_json), started(master, remote) as spark:
+    with contract("pipeline calibrate", as_json=as_json), started(master, remote, folder) as spark:
         from ropewalk.report.pipeline import calibrate_text
 
-        summary = _calibrate(spark, work_of(folder), runs)
+        work = work_of(folder)
+        summary = _calibrate(spark, work, runs)
+        if not summary["calibrated"] + summary["in_part"]:
+            raise UsageError(
+                f"{runs or work.store}: no broker can be calibrated from this; nothing is written:"
+                " rows need numbers above 0"
+            )
         _finish("pipeline calibrate", "ok", summary, calibrate_text(summary), as_json=as_json)
 
 
@@ -118,14 +125,16 @@ def audit_(
     deadline_ms: Deadline = 5000,
     horizon: Annotated[
         int | None,
-        typer.Option(help="Judge as of this time (ns since 1970). Default: the last row's."),
+        typer.Option(
+            min=0, help="Nobody is due anything after this time, in ns. Default: the last row's."
+        ),
     ] = None,
     master: Master = None,
     remote: Remote = None,
     as_json: Json = False,
 ) -> None:
     """Hold the stored rows against the contracts; violations into FOLDER/audit."""
-    with contract("pipeline audit", as_json=as_json), started(master, remote) as spark:
+    with contract("pipeline audit", as_json=as_json), started(master, remote, folder) as spark:
         from ropewalk.report.pipeline import audit_text
 
         summary, findings = _audit(spark, work_of(folder), federation, deadline_ms, horizon)
@@ -148,7 +157,7 @@ def all_(
     as_json: Json = False,
 ) -> None:
     """Ingest, rates, calibrate and audit, one after the other."""
-    with contract("pipeline all", as_json=as_json), started(master, remote) as spark:
+    with contract("pipeline all", as_json=as_json), started(master, remote, folder) as spark:
         from ropewalk.report.pipeline import all_text
 
         work = work_of(folder)
@@ -173,7 +182,7 @@ def _ingest(
     from ropewalk.pipeline.ingest.job import ingest
 
     with _step("ingest") as timed:
-        done = ingest(spark, traces or [work.traces], work.store, buckets=buckets)
+        done = ingest(spark, traces or work.traces, work.store, buckets=buckets)
     return {**done.summary, **timed}
 
 
@@ -235,7 +244,8 @@ def _calibrate(spark: "SparkSession", work: "Work", runs: Path | None) -> dict[s
         else:
             store = open_store(work.store)
             found = calibrate(store.frame(spark, "samples"), names=store.names("node"))
-        write_capacities(found, work.capacities)
+        if found.capacities()["brokers"]:
+            write_capacities(found, work.capacities)
     return {**found.summary, **timed}
 
 

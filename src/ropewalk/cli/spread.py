@@ -21,7 +21,7 @@ def survive(
         Literal["exposure", "joint", "gap", "eksp"],
         typer.Option(help="How alternates are chosen: see `ropewalk paths --help`."),
     ] = "exposure",
-    seed: Annotated[int, typer.Option(help="The same seed gives the same circles.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same circles.")] = 1,
     tasks: Annotated[int, typer.Option(help="Into how many tasks; the answer is the same.")] = 16,
     master: Master = None,
     remote: Remote = None,

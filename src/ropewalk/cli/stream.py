@@ -44,7 +44,7 @@ def stream(
     remote: Remote = None,
     as_json: Json = False,
 ) -> None:
-    """Follow a folder that grows, or a JetStream stream; what changes goes to FOLDER/stream."""
+    """Follow a folder that grows, or a JetStream stream; changes go to FOLDER/store/stream."""
     with contract("pipeline stream", as_json=as_json):
         from ropewalk.federation.loading import MAX_YAML_MB
         from ropewalk.pipeline.folders import Work

@@ -8,6 +8,7 @@ import typer
 from ropewalk.cli.contract import Json, contract, finish, progress
 from ropewalk.cli.spark import Master, Remote, started, work_of
 from ropewalk.errors import UsageError
+from ropewalk.findings import rules
 from ropewalk.report.document import Document
 
 app = typer.Typer(
@@ -25,7 +26,7 @@ def generate_(
         str, typer.Option(help="Kinds of faults, with commas; all, or none.")
     ] = "none",
     each: Annotated[int | None, typer.Option(min=1, help="How many of every kind.")] = None,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same trace.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same trace.")] = 1,
     hours: Annotated[float | None, typer.Option(help="How long the trace lasts.")] = None,
     topics: Annotated[int | None, typer.Option(min=1, help="How many topics.")] = None,
     brokers: Annotated[int | None, typer.Option(min=1, help="How many brokers.")] = None,
@@ -78,6 +79,9 @@ def show(
 
         work = work_of(folder)
         result = read_result(work.audit)
+        if code is not None and code.upper() not in rules():
+            raise UsageError(f"--code {code}: there is no such code: `ropewalk explain` has all")
+        code = code.upper() if code else None
         if number is None:
             summary, text = violations_view(result, code, most)
             finish(Document("trace show", "ok", summary), as_json=as_json, text=text)

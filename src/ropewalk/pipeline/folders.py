@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ropewalk.errors import UsageError
 from ropewalk.federation.saving import put_folder
+from ropewalk.pipeline.ingest.reading import SUFFIXES
 
 LOCK = ".lock"
 
@@ -20,10 +21,14 @@ class Work:
     folder: Path
 
     @property
-    def traces(self) -> Path:
-        """Where trace files are: in `traces`, or in the folder itself."""
+    def traces(self) -> list[Path]:
+        """Where trace files are: in `traces`, or anywhere in the folder that jobs do not write."""
         inside = self.folder / "traces"
-        return inside if inside.is_dir() else self.folder
+        if inside.is_dir():
+            return [inside]
+        ours = (self.store, self.rates, self.audit, self.ledger)
+        found = [one for one in sorted(self.folder.iterdir()) if one not in ours and _traced(one)]
+        return found or [self.folder]
 
     @property
     def federation(self) -> Path:
@@ -75,6 +80,12 @@ def save_folder(folder: Path, names: Collection[str], write: Callable[[Path], ob
             put_folder(made, folder, Path(scratch) / "old")
     except OSError as error:
         raise UsageError(f"{folder}: cannot be written: {error.strerror}") from None
+
+
+def _traced(path: Path) -> bool:
+    """Whether a file is a trace by its name, or a folder holds one."""
+    files = path.rglob("*") if path.is_dir() else (path,)
+    return any(one.name.lower().endswith(SUFFIXES) for one in files)
 
 
 @contextmanager

@@ -34,6 +34,9 @@ def in_words(text: str) -> str:
     if told := TOLD.search(text):
         return told[1].strip()
     said = text.partition(STREAMS)[0]
-    lines = [line for line in said.splitlines() if line.strip() and not line[0].isspace()]
+    _, raised, after = said.rpartition("Traceback (most recent call last):\n")
+    lines = [line for line in after.splitlines() if line.strip() and not line[0].isspace()]
+    if raised and lines:  # an exception may say nothing, or more than a line
+        return f"Spark could not do this: {lines[0]} (ROPEWALK_DEBUG=1 shows all that it said)"
     last = next((line for line in reversed(lines) if ": " in line), said.strip()[:200] or "?")
     return f"Spark could not do this: {last} (ROPEWALK_DEBUG=1 shows all that it said)"

@@ -75,6 +75,8 @@ logger.writes.name = org.apache.spark.sql.execution.datasources.v2
 logger.writes.level = off
 logger.streams.name = org.apache.spark.sql.execution.streaming
 logger.streams.level = off
+logger.connect.name = org.apache.spark.sql.connect.utils.ErrorUtils
+logger.connect.level = off
 """
 
 

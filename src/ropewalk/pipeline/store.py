@@ -102,13 +102,13 @@ class Store:
         types = _common_types(list(groups))
         frames = []
         for columns, paths in groups.items():
-            frame = spark.read.parquet(*paths)
+            frame = spark.read.parquet(*map(escaped, paths))
             for name, type in columns:
                 if types[name] != type:
                     frame = frame.withColumn(name, f.col(name).cast(types[name]))
             frames.append(frame)
         if not frames:
-            raise UsageError(f"{self.folder}: no rows of {table} are stored: ingest a trace first")
+            raise UsageError(f"{self.folder}: no {table} are stored: ingest a trace that has some")
         together = frames[0]
         for frame in frames[1:]:
             together = together.unionByName(frame, allowMissingColumns=True)
@@ -168,6 +168,7 @@ def contents(spark: "SparkSession", folder: Path, files: Iterable[Stored]) -> "D
     heavy = sorted(paths, key=lambda bucket: -sum(one.rows for one in paths[bucket]))
     hands = _cores(spark)
     dealt = [bucket for hand in range(hands) for bucket in _dealt(heavy, hand, hands)]
+    folder = folder.resolve()  # tasks on a cluster run in folders of their own
     texts = [BETWEEN.join(str(folder / one.path) for one in paths[bucket]) for bucket in dealt]
     columns = [pa.array(dealt, pa.int32()), pa.array([one.encode() for one in texts], pa.binary())]
     return spark.createDataFrame(pa.table(columns, schema=ARROW_FILES))
@@ -190,9 +191,13 @@ def binary_files(spark: "SparkSession", paths: Sequence[str]) -> "DataFrame":
     """Files as rows (path, content), each under the path that it was asked for by."""
     from pyspark.sql import functions as f
 
-    escaped = [re.sub(r"([\[\]{}*?\\])", r"\\\1", path) for path in paths]  # Spark expands patterns
-    frame = spark.read.format("binaryFile").load(escaped)
+    frame = spark.read.format("binaryFile").load([escaped(path) for path in paths])
     return frame.select(f.regexp_replace("path", "^file:(//)?", "").alias("path"), "content")
+
+
+def escaped(path: str) -> str:
+    """A path as Spark takes it, which expands patterns."""
+    return re.sub(r"([\[\]{}*?\\])", r"\\\1", path)
 
 
 def _bucket() -> "Column":

@@ -1,6 +1,7 @@
 """What jobs of the pipeline did, in words, for a terminal 80 columns wide."""
 
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from ropewalk.findings import Finding, Where, rules
@@ -31,6 +32,9 @@ def ingest_text(summary: dict[str, Any]) -> str:
         + (f"; {summary['passed_over']} files were there" if summary["passed_over"] else "")
     ]
     lines += [f"  {count:,} x {reason}" for reason, count in summary["reasons"].items()]
+    lines += [f"  {one['file']}:{one['line']}: {one['reason']}" for one in summary["put_aside"]]
+    if summary["quarantined"] > len(summary["put_aside"]):
+        lines.append("  all of them are in store/quarantine, with file, line and text")
     return "\n".join(lines)
 
 
@@ -131,7 +135,7 @@ def generate_text(summary: dict[str, Any]) -> str:
     return (
         f"{summary['rows']:,} rows in {summary['files']} files, {summary['topics']:,} topics,"
         f" {summary['brokers']} brokers, {faults:,} faults\n"
-        f"`ropewalk pipeline all {summary['folder']}` finds them"
+        f"next: ropewalk pipeline all {quote(summary['folder'])}"
     )
 
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -131,6 +131,31 @@ def reasons_of(folder: Path, files: Sequence[Stored]) -> dict[str, int]:
             for entry in table["reason"].value_counts().to_pylist():
                 counts[entry["values"]] += entry["counts"]
     return dict(counts.most_common())
+
+
+class Aside(NamedTuple):
+    """A row that was put aside."""
+
+    file: str
+    line: int
+    reason: str
+
+
+def first_aside(
+    folder: Path, files: Sequence[Stored], sources: Sequence[Source], most: int = 5
+) -> list[Aside]:
+    """The first rows that were put aside, by file and line."""
+    found: list[Aside] = []
+    for one in files:
+        if one.table == "quarantine":
+            columns = ["source", "line", "reason"]
+            table = pq.read_table(folder / one.path, columns=columns, partitioning=None)
+            rows = table.sort_by([("source", "ascending"), ("line", "ascending")]).slice(0, most)
+            found += [
+                Aside(sources[row["source"]].path, row["line"], row["reason"])
+                for row in rows.to_pylist()
+            ]
+    return sorted(found)[:most]
 
 
 def _refuse_collisions(folder: Path, run: Run, written: Sequence[Written]) -> None:

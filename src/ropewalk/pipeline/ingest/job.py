@@ -10,7 +10,9 @@ from uuid import uuid4
 from ropewalk.errors import UsageError
 from ropewalk.pipeline.folders import alone
 from ropewalk.pipeline.ingest.counting import (
+    Aside,
     Run,
+    first_aside,
     look,
     manifest_of,
     overlapping,
@@ -42,12 +44,13 @@ MOST_BUCKETS = 1024
 
 @dataclass(frozen=True, slots=True)
 class Ingested:
-    """What a run did: rows in, let in and put aside (by reason), and files passed over."""
+    """What a run did: rows in, let in and put aside (by reason; the first), files passed over."""
 
     rows: int
     good: int
     quarantined: int
     reasons: dict[str, int]
+    aside: list[Aside]
     files: int
     passed_over: int
     store: Store
@@ -62,6 +65,7 @@ class Ingested:
             "good": self.good,
             "quarantined": self.quarantined,
             "reasons": self.reasons,
+            "put_aside": [one._asdict() for one in self.aside],
             "stored": self.store.manifest.rows,
             "buckets": self.store.manifest.buckets,
         }
@@ -74,8 +78,11 @@ def ingest(
 
     Files that are in it already are passed over: running twice adds nothing.
     """
-    found = trace_files(traces)
-    opened(folder, found, buckets)
+    own = folder.resolve()
+    found = [one for one in trace_files(traces) if not one.resolve().is_relative_to(own)]
+    manifest = opened(folder, found, buckets)
+    if not new_among(found, manifest):  # also where nothing can be written
+        return Ingested(0, 0, 0, {}, [], 0, len(found), Store(folder, manifest))
     with alone(folder):
         return _ingest(spark, found, folder, opened(folder, found, buckets))
 
@@ -83,10 +90,9 @@ def ingest(
 def _ingest(
     spark: "SparkSession", found: Sequence[Path], folder: Path, manifest: Manifest
 ) -> Ingested:
-    known = {(one.path, one.size, one.modified_ns) for one in manifest.sources}
-    new = [one for one in found if stamp(one) not in known]
+    new = new_among(found, manifest)
     if not new:
-        return Ingested(0, 0, 0, {}, 0, len(found), Store(folder, manifest))
+        return Ingested(0, 0, 0, {}, [], 0, len(found), Store(folder, manifest))
     paths = [str(one.resolve()) for one in new]
     taken = take_in(spark, binary_files(spark, paths), paths, folder, manifest)
     stamps = {path: (size, modified) for path, size, modified in map(stamp, new)}
@@ -135,6 +141,7 @@ def write_files(spark: "SparkSession", files: "DataFrame", folder: Path) -> list
     from ropewalk.pipeline.sink import FORMAT, Files
 
     spark.dataSource.register(Files)
+    folder = folder.resolve()  # tasks on a cluster run in folders of their own
     done = folder / f".done-{uuid4().hex}.json"
     writer = files.write.format(FORMAT).option("folder", str(folder)).option("done", str(done))
     writer.mode("append").save()
@@ -176,6 +183,12 @@ def trace_files(traces: Sequence[Path]) -> list[Path]:
     return list(found)
 
 
+def new_among(found: Sequence[Path], manifest: Manifest) -> list[Path]:
+    """Files that the store does not have under this path, size and time; empty ones can wait."""
+    known = {(one.path, one.size, one.modified_ns) for one in manifest.sources}
+    return [one for one in found if one.stat().st_size and stamp(one) not in known]
+
+
 def stamp(file: Path) -> tuple[str, int, int]:
     """By what a file is recognised without being read."""
     stat = file.stat()
@@ -210,6 +223,7 @@ def _ingested(store: Store, before: Manifest, found: int) -> Ingested:
         sum(one.good for one in new),
         sum(one.quarantined for one in new),
         reasons_of(store.folder, files),
+        first_aside(store.folder, files, store.manifest.sources),
         len(taken),
         found - len(taken),
         store,

@@ -148,10 +148,9 @@ def _span(packed: "DataFrame") -> tuple[int, int]:
 
 
 def _window_ns(window_s: float) -> int:
-    window_ns = round(window_s * 1e9)
-    if window_ns < 1:
-        raise UsageError(f"windows of {window_s} s: write a positive number of seconds")
-    return window_ns
+    if not 1e-9 <= window_s <= 1e9:
+        raise UsageError(f"windows of {window_s} s: write a positive number of seconds, up to 1e9")
+    return round(window_s * 1e9)
 
 
 def _figure(cells: Merged, name: str) -> Longs:
