@@ -270,14 +270,15 @@ def test_rows_after_the_watermark_would_be_judged_too_soon(
 
 def test_only_one_writes_to_a_store(many: Growth, tmp_path: Path) -> None:
     none: Any = None
-    trace = tmp_path / "trace.jsonl"
+    trace, store = tmp_path / "trace.jsonl", tmp_path / "store"
     trace.write_text("{}\n")
-    with alone(tmp_path):
+    store.mkdir()
+    with alone(store):
         with pytest.raises(UsageError, match="another ingest or stream is writing to it"):
-            run(none, Folder(tmp_path), tmp_path, many.federation)
+            run(none, Folder(tmp_path), store, many.federation)
         with pytest.raises(UsageError, match="another ingest or stream is writing to it"):
-            ingest(none, [trace], tmp_path)
-    assert not (tmp_path / "manifest.json").exists()
+            ingest(none, [trace], store)
+    assert not (store / "manifest.json").exists()
     with pytest.raises(UsageError, match="the delay is -1: 0 is the least"):
         run(none, Folder(tmp_path), tmp_path, many.federation, delay_ns=-1)
 
