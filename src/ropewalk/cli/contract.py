@@ -58,7 +58,7 @@ def contract(command: str, *, as_json: bool) -> Iterator[None]:
         print_failure(command, "U001", "not enough memory for this", as_json=as_json)
         raise typer.Exit(Exit.BAD_INPUT) from None
     except KeyboardInterrupt:
-        typer.echo(f"ropewalk {command}: stopped; what was there before is as it was", err=True)
+        typer.echo(f"ropewalk {command}: stopped; nothing is half-written: run it again", err=True)
         raise typer.Exit(130) from None
     except Exception as error:
         if os.environ.get("ROPEWALK_DEBUG"):

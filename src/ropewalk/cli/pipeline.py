@@ -111,9 +111,11 @@ def calibrate_(
         work = work_of(folder)
         summary = _calibrate(spark, work, runs)
         if not summary["calibrated"] + summary["in_part"]:
+            why = [
+                f"{one['broker']}: {note}" for one in summary["results"] for note in one["notes"]
+            ]
             raise UsageError(
-                f"{runs or work.store}: no broker can be calibrated from this; nothing is written:"
-                " rows need numbers above 0"
+                f"{runs or work.store}: no broker can be calibrated, nothing is written: {why[0]}"
             )
         _finish("pipeline calibrate", "ok", summary, calibrate_text(summary), as_json=as_json)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ropewalk.errors import UsageError
 from ropewalk.federation.saving import put_folder
-from ropewalk.pipeline.ingest.reading import SUFFIXES
+from ropewalk.pipeline.ingest.reading import is_trace
 
 LOCK = ".lock"
 
@@ -83,9 +83,8 @@ def save_folder(folder: Path, names: Collection[str], write: Callable[[Path], ob
 
 
 def _traced(path: Path) -> bool:
-    """Whether a file is a trace by its name, or a folder holds one."""
-    files = path.rglob("*") if path.is_dir() else (path,)
-    return any(one.name.lower().endswith(SUFFIXES) for one in files)
+    """Whether a file is a trace, or a folder holds one."""
+    return any(map(is_trace, path.rglob("*") if path.is_dir() else (path,)))
 
 
 @contextmanager

@@ -29,7 +29,7 @@ def ingest_text(summary: dict[str, Any]) -> str:
     lines = [
         f"{summary['in']:,} rows of {summary['files']} files:"
         f" {summary['good']:,} stored, {summary['quarantined']:,} put aside"
-        + (f"; {summary['passed_over']} files were there" if summary["passed_over"] else "")
+        + (f"; {summary['passed_over']} files passed over" if summary["passed_over"] else "")
     ]
     lines += [f"  {count:,} x {reason}" for reason, count in summary["reasons"].items()]
     lines += [f"  {one['file']}:{one['line']}: {one['reason']}" for one in summary["put_aside"]]

@@ -19,7 +19,7 @@ from ropewalk.pipeline.ingest.counting import (
     reasons_of,
     replaced,
 )
-from ropewalk.pipeline.ingest.reading import SUFFIXES
+from ropewalk.pipeline.ingest.reading import SUFFIXES, is_trace
 from ropewalk.pipeline.ingest.steps import files_of, pieces_of, without_repeats
 from ropewalk.pipeline.store import (
     MANIFEST,
@@ -169,11 +169,7 @@ def trace_files(traces: Sequence[Path]) -> list[Path]:
         if one.is_file() and not one.name.lower().endswith(SUFFIXES):
             raise UsageError(f"{one}: is no trace: its name ends in none of {', '.join(SUFFIXES)}")
         inside = sorted(one.rglob("*")) if one.is_dir() else [one]
-        files = [
-            file
-            for file in inside
-            if file.name.lower().endswith(SUFFIXES) and not file.name.startswith((".", "_"))
-        ]
+        files = [file for file in inside if is_trace(file)]
         if not files:
             raise UsageError(f"{one}: holds no trace: no name ends in {', '.join(SUFFIXES)}")
         found |= dict.fromkeys(files)

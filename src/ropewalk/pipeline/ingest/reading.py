@@ -8,6 +8,7 @@ import json
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +26,11 @@ PARSE = pj.ParseOptions(
 )
 SUFFIXES = (".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz", ".parquet")
 """Names of files that are traces."""
+
+
+def is_trace(path: Path) -> bool:
+    """Whether a file is a trace by its name; hidden and unfinished ones are not."""
+    return path.name.lower().endswith(SUFFIXES) and not path.name.startswith((".", "_"))
 
 
 @dataclass(frozen=True, slots=True)
