@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ropewalk import kernels
 from ropewalk.federation.generators import generate
-from ropewalk.routing import kernels
 from ropewalk.verify import verify
 
 
@@ -21,7 +21,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for source in kernels.TABLES:
         (root / source).mkdir(parents=True)
     (root / "routing" / "one.py").write_text("def one(): return 1\n")
-    monkeypatch.setattr(kernels, "__file__", str(root / "routing" / "kernels.py"))
+    monkeypatch.setattr(kernels, "__file__", str(root / "kernels.py"))
     kernels._folder.cache_clear()
     yield root
     kernels._folder.cache_clear()

@@ -7,8 +7,8 @@ import numpy as np
 
 from ropewalk.errors import UsageError
 from ropewalk.federation.arrays import Graph, Ints
+from ropewalk.kernels import kernel
 from ropewalk.routing.delta import Tree, fail, restore, tree_room
-from ropewalk.routing.kernels import kernel
 from ropewalk.routing.trees import FAR, NOWHERE, STATE, Longs, Net, arc_between, grow, net_of
 from ropewalk.routing.workers import spread
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ropewalk.federation.arrays import Ints
-from ropewalk.routing.kernels import kernel
+from ropewalk.kernels import kernel
 from ropewalk.routing.trees import (
     FAR,
     MOST_BROKERS,

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from ropewalk.errors import UsageError
 from ropewalk.federation.arrays import Graph
-from ropewalk.routing.kernels import kernel
+from ropewalk.kernels import kernel
 
 FAR = np.int64(2**60)
 """The distance of a broker that has no path."""

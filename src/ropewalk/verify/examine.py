@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ropewalk.federation.arrays import Bools, Ints
+from ropewalk.kernels import kernel
 from ropewalk.routing.delta import Tree, fail, plant, restore, tree_room
-from ropewalk.routing.kernels import kernel
 from ropewalk.routing.trees import FAR, Longs, Records
 from ropewalk.verify.judge import (
     BLACK_HOLE,

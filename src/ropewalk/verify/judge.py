@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ropewalk.routing.kernels import kernel
+from ropewalk.kernels import kernel
 from ropewalk.routing.table import Rows
 from ropewalk.routing.workers import spread
 from ropewalk.verify.verdicts import Verdict

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ropewalk.federation.arrays import Ints
+from ropewalk.kernels import kernel
 from ropewalk.routing.delta import fail, plant, restore
-from ropewalk.routing.kernels import kernel
 from ropewalk.verify.check import Check
 from ropewalk.verify.rows import compose
 

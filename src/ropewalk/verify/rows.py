@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ropewalk.federation.arrays import Ints
-from ropewalk.routing.kernels import kernel
+from ropewalk.kernels import kernel
 from ropewalk.routing.table import Laid
 from ropewalk.routing.trees import NOWHERE, Records
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ropewalk.routing.kernels import kernel
+from ropewalk.kernels import kernel
 
 Longs = npt.NDArray[np.int64]
 Ints = npt.NDArray[np.int32]

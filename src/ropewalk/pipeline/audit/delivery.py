@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ropewalk.kernels import kernel
 from ropewalk.pipeline.audit import found as to
 from ropewalk.pipeline.audit.bucket import Due, Flags, Numbers, Topics
 from ropewalk.pipeline.audit.coding import EMPTY, Ints, Longs
@@ -16,7 +17,6 @@ from ropewalk.pipeline.audit.contracts import AT_LEAST_ONCE, AT_MOST_ONCE, EXACT
 from ropewalk.pipeline.audit.due import FOR_EVER
 from ropewalk.pipeline.audit.repeats import judge_repeats, pushed, settle_firsts
 from ropewalk.pipeline.audit.rows import ACCEPTED, DELIVER, PUBLISH, Rows
-from ropewalk.routing.kernels import kernel
 
 COLUMNS = (
     "topic", "node", "kind", "client", "producer", "pseq", "redelivered", "ts_ns", "clock_err_ns",

@@ -7,12 +7,12 @@ and only where those of one node are not all before those of another are they so
 
 import numpy as np
 
+from ropewalk.kernels import kernel
 from ropewalk.pipeline.audit import found as to
 from ropewalk.pipeline.audit.bucket import Flags
 from ropewalk.pipeline.audit.coding import EMPTY, Ints, Longs, mixed
 from ropewalk.pipeline.audit.contracts import FIFO
 from ropewalk.pipeline.audit.rows import DELIVER, Bytes, Rows
-from ropewalk.routing.kernels import kernel
 
 COLUMNS = (
     "topic", "node", "kind", "client", "producer", "pseq", "redelivered", "ts_ns", "clock_err_ns",

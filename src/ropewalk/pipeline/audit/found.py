@@ -6,10 +6,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ropewalk.kernels import kernel
 from ropewalk.pipeline.audit.coding import Longs
 from ropewalk.pipeline.audit.rows import Rows
 from ropewalk.pipeline.shapes import VIOLATIONS
-from ropewalk.routing.kernels import kernel
 
 NONE = np.iinfo(np.int64).min
 """What stands for null."""

@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from ropewalk.kernels import kernel
 from ropewalk.pipeline.audit.coding import EMPTY, Ints, Longs, mixed
 from ropewalk.pipeline.audit.rows import ACCEPTED, ACK, DELIVER, ENQUEUE, PUBLISH, Bytes
-from ropewalk.routing.kernels import kernel
 
 SPARSE = 4
 """A producer whose numbers span more than so many times their count is looked up by hashing."""

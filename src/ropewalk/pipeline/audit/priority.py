@@ -6,12 +6,12 @@ messages that are delivered later at that node are on it: what is never delivere
 
 import numpy as np
 
+from ropewalk.kernels import kernel
 from ropewalk.pipeline.audit import found as to
 from ropewalk.pipeline.audit.bucket import Flags, Numbers, Topics
 from ropewalk.pipeline.audit.coding import EMPTY, Ints, Longs
 from ropewalk.pipeline.audit.contracts import PRIORITY
 from ropewalk.pipeline.audit.rows import DELIVER, ENQUEUE, Rows
-from ropewalk.routing.kernels import kernel
 
 CELLS = 1 << 24
 

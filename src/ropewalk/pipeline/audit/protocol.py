@@ -11,13 +11,13 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from ropewalk.kernels import kernel
 from ropewalk.pipeline.audit import found as to
 from ropewalk.pipeline.audit.bucket import Flags, Topics
 from ropewalk.pipeline.audit.coding import EMPTY, Ints, Longs
 from ropewalk.pipeline.audit.contracts import NO_PROTOCOL
 from ropewalk.pipeline.audit.rows import PUBLISH, Rows
 from ropewalk.protocol.automaton import Automaton
-from ropewalk.routing.kernels import kernel
 from ropewalk.trace.ids import ids_of
 
 FIELDS = (

@@ -2,11 +2,11 @@
 
 import numpy as np
 
+from ropewalk.kernels import kernel
 from ropewalk.pipeline.audit import found as to
 from ropewalk.pipeline.audit.bucket import Flags, Numbers
 from ropewalk.pipeline.audit.coding import EMPTY, Ints, Longs
 from ropewalk.pipeline.audit.rows import ACK, Rows
-from ropewalk.routing.kernels import kernel
 
 
 @kernel

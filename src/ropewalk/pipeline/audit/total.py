@@ -13,12 +13,12 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
+from ropewalk.kernels import kernel
 from ropewalk.pipeline.audit import found as to
 from ropewalk.pipeline.audit.bucket import Bucket, Flags, Numbers, Topics
 from ropewalk.pipeline.audit.coding import EMPTY, Longs
 from ropewalk.pipeline.audit.contracts import TOTAL
 from ropewalk.pipeline.audit.rows import DELIVER, NO_RANK, Rows
-from ropewalk.routing.kernels import kernel
 
 Chain = list[int]
 Step = tuple[int, int]

@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from ropewalk.routing.kernels import kernel
+from ropewalk.kernels import kernel
 
 Ints = npt.NDArray[np.int64]
 

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csc_array
 
+from ropewalk.kernels import kernel
 from ropewalk.pipeline.rates.grid import Grid, Numbers, Reals, width_for
 from ropewalk.pipeline.rates.tally import Longs
-from ropewalk.routing.kernels import kernel
 
 BLOCK = 256
 """Topics of a block."""

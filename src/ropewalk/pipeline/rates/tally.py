@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ropewalk.routing.kernels import kernel
+from ropewalk.kernels import kernel
 from ropewalk.trace.columns import KIND
 
 Longs = npt.NDArray[np.int64]

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ropewalk.federation.arrays import Ints
+from ropewalk.kernels import kernel
 from ropewalk.routing.ahead.colours import Things
-from ropewalk.routing.kernels import kernel
 from ropewalk.routing.trees import NOWHERE
 
 Unsigned = npt.NDArray[np.unsignedinteger[Any]]

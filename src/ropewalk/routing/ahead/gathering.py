@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from ropewalk.federation.arrays import Graph
+from ropewalk.kernels import kernel
 from ropewalk.routing.ahead.pairs import pairs
 from ropewalk.routing.ahead.patches import (
     AT,
@@ -22,7 +23,6 @@ from ropewalk.routing.ahead.patches import (
 )
 from ropewalk.routing.ahead.sweep import sweep_room, sweep_singles, take_tree
 from ropewalk.routing.delta import plant
-from ropewalk.routing.kernels import kernel
 from ropewalk.routing.trees import STATE, Longs, Net, Records, grow
 from ropewalk.routing.workers import cores, spread
 

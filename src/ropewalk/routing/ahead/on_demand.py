@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ropewalk.federation.arrays import Bools, Ints
-from ropewalk.routing.kernels import kernel
+from ropewalk.kernels import kernel
 from ropewalk.routing.scenarios import Down
 from ropewalk.routing.trees import FAR, MOST_BROKERS, NOWHERE, Net, pop, push
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ropewalk.kernels import kernel
 from ropewalk.routing.ahead.patches import (
     AT,
     PAIR_KINDS,
@@ -21,7 +22,6 @@ from ropewalk.routing.ahead.patches import (
     split,
 )
 from ropewalk.routing.delta import fail, regrow, restore
-from ropewalk.routing.kernels import kernel
 from ropewalk.routing.trees import FAR, NOWHERE
 
 

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ropewalk.federation.arrays import Bools, Ints
+from ropewalk.kernels import kernel
 from ropewalk.routing.delta import Tree, fail, restore, tree_room
-from ropewalk.routing.kernels import kernel
 from ropewalk.routing.trees import NOWHERE, Longs, Records, arc_between
 
 Words = npt.NDArray[np.uint64]

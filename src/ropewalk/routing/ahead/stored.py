@@ -9,9 +9,9 @@ import numpy as np
 from ropewalk.errors import InputError, UsageError
 from ropewalk.federation.facts import Federation
 from ropewalk.findings import Finding, Where
+from ropewalk.kernels import kernel
 from ropewalk.routing.ahead.network import same_graph
 from ropewalk.routing.ahead.tables import Tables
-from ropewalk.routing.kernels import kernel
 from ropewalk.routing.scenarios import Scenarios
 from ropewalk.routing.table import LAID, Laid, Table, empty_rows
 from ropewalk.routing.trees import Longs, Records

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ropewalk.federation.arrays import Bools, Graph, Ints
+from ropewalk.kernels import kernel
 from ropewalk.routing.ahead.patches import AT, THING
-from ropewalk.routing.kernels import kernel
 
 FAR = np.int32(2**30)
 

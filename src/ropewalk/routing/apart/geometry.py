@@ -9,7 +9,7 @@ import numpy as np
 
 from ropewalk.federation.arrays import Floats
 from ropewalk.federation.places import EARTH_RADIUS_KM
-from ropewalk.routing.kernels import kernel
+from ropewalk.kernels import kernel
 
 
 def points(at: Floats, *, globe: bool) -> Floats:

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ropewalk.federation.arrays import Floats, Ints
+from ropewalk.kernels import kernel
 from ropewalk.routing.apart.regions import Words
 from ropewalk.routing.apart.search import key_of
-from ropewalk.routing.kernels import kernel
 from ropewalk.routing.trees import MOST_BROKERS, pop, push
 
 LABELS = 2_000

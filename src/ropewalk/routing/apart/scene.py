@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ropewalk.kernels import kernel
 from ropewalk.routing.apart.regions import Regions, Words
 from ropewalk.routing.apart.terrain import Path, Terrain
-from ropewalk.routing.kernels import kernel
 
 Parts = npt.NDArray[np.unsignedinteger[Any]]
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from ropewalk.federation.arrays import Floats
+from ropewalk.kernels import kernel
 from ropewalk.routing.apart.terrain import Path, Terrain
-from ropewalk.routing.kernels import kernel
 from ropewalk.routing.trees import MOST_BROKERS, pop, push
 
 REACHED = np.dtype(

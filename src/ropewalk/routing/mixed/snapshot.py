@@ -16,6 +16,7 @@ from ropewalk.errors import UsageError
 from ropewalk.federation.arrays import Bools, Graph
 from ropewalk.federation.facts import Federation
 from ropewalk.federation.names import link_name
+from ropewalk.kernels import kernel
 from ropewalk.routing.all_pairs import (
     Ground,
     by_destination,
@@ -25,7 +26,6 @@ from ropewalk.routing.all_pairs import (
     take_down,
 )
 from ropewalk.routing.delta import plant
-from ropewalk.routing.kernels import kernel
 from ropewalk.routing.mixed.walking import LOOPS, PATH, walk
 from ropewalk.routing.trees import FAR, NOWHERE, Longs
 

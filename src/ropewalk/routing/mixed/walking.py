@@ -7,7 +7,7 @@ message takes along the newest that any broker on its way knew, and all after it
 
 from typing import Any
 
-from ropewalk.routing.kernels import kernel
+from ropewalk.kernels import kernel
 from ropewalk.routing.trees import NOWHERE
 
 PATH = 6

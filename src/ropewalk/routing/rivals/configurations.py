@@ -16,8 +16,8 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from ropewalk.federation.arrays import Graph, Ints
+from ropewalk.kernels import kernel
 from ropewalk.routing.all_pairs import Ground
-from ropewalk.routing.kernels import kernel
 from ropewalk.routing.rivals.layers import by_layer, costs_of, fewest, layer_net, spare_links
 from ropewalk.routing.rivals.scheme import Failures, Repair, Scheme
 from ropewalk.routing.trees import NOWHERE

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from ropewalk.federation.arrays import Bools, Graph, Ints, adjacency
+from ropewalk.kernels import kernel
 from ropewalk.routing.all_pairs import Ground, distances
-from ropewalk.routing.kernels import kernel
 from ropewalk.routing.rivals.scheme import AtSource, Failures, Repair, Scheme
 from ropewalk.routing.trees import FAR, NOWHERE, Longs, Net, net_of
 

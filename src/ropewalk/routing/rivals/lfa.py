@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from ropewalk.kernels import kernel
 from ropewalk.routing.all_pairs import Ground, through
-from ropewalk.routing.kernels import kernel
 from ropewalk.routing.rivals.scheme import Failures, Repair, Scheme, nothing
 from ropewalk.routing.trees import FAR, NOWHERE
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from ropewalk.kernels import kernel
 from ropewalk.routing.all_pairs import Ground, by_destination, failing_room
 from ropewalk.routing.delta import fail, plant, restore
-from ropewalk.routing.kernels import kernel
 from ropewalk.routing.rivals.scheme import Failures, Repair, Scheme, nothing
 from ropewalk.routing.trees import FAR, NOWHERE, Longs, arc_between
 

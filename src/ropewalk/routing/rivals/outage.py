@@ -15,6 +15,7 @@ import numpy as np
 from ropewalk.errors import UsageError
 from ropewalk.federation.arrays import Graph, Ints
 from ropewalk.federation.facts import Federation
+from ropewalk.kernels import kernel
 from ropewalk.routing.all_pairs import (
     Ground,
     by_destination,
@@ -25,7 +26,6 @@ from ropewalk.routing.all_pairs import (
     take_down,
 )
 from ropewalk.routing.delta import plant
-from ropewalk.routing.kernels import kernel
 from ropewalk.routing.mixed.walking import PATH, walk
 from ropewalk.routing.trees import FAR, Longs, net_of
 

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ropewalk.kernels import kernel
 from ropewalk.routing.all_pairs import Ground
-from ropewalk.routing.kernels import kernel
 from ropewalk.routing.rivals.scheme import Failures, Repair, Scheme, nothing
 from ropewalk.routing.trees import FAR, NOWHERE, Net, Records
 

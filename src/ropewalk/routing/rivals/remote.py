@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from ropewalk.federation.arrays import Ints
+from ropewalk.kernels import kernel
 from ropewalk.routing.all_pairs import Ground, avoids_link, by_destination
-from ropewalk.routing.kernels import kernel
 from ropewalk.routing.rivals.lfa import alternates
 from ropewalk.routing.rivals.scheme import Failures, Repair, Scheme, nothing
 from ropewalk.routing.trees import FAR, NOWHERE, Longs

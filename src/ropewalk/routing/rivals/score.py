@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from ropewalk.federation.arrays import Ints
+from ropewalk.kernels import kernel
 from ropewalk.routing.all_pairs import Ground, failing_room, put_up, take_down
 from ropewalk.routing.delta import plant
-from ropewalk.routing.kernels import kernel
 from ropewalk.routing.trees import FAR, Longs, Records
 
 BINS, PER_UNIT = 1 << 15, 1000

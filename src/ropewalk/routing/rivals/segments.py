@@ -9,6 +9,7 @@ fewest, because every part of a piece is a piece.
 
 from typing import Any
 
+from ropewalk.kernels import kernel
 from ropewalk.routing.all_pairs import (
     Ground,
     avoids_link,
@@ -18,7 +19,6 @@ from ropewalk.routing.all_pairs import (
     through,
 )
 from ropewalk.routing.delta import plant
-from ropewalk.routing.kernels import kernel
 from ropewalk.routing.rivals.scheme import Failures, Repair, Scheme, nothing
 from ropewalk.routing.trees import FAR
 

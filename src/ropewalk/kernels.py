@@ -42,13 +42,15 @@ def _sources(module: str) -> tuple[str, ...]:
     (('trace', 'pipeline/audit'), ('routing', 'verify'))
     """
     parts = module.split(".")[1:]
+    if parts[:1] == ["placement"]:
+        return ("placement",)
     return ("trace", "/".join(parts[:2])) if parts[:1] == ["pipeline"] else TABLES
 
 
 @cache
 def _folder(sources: tuple[str, ...] = TABLES) -> Path | None:
     """Where compiled kernels are kept: beside the sources, in the user's cache, or nowhere."""
-    package = Path(__file__).parent.parent
+    package = Path(__file__).parent
     digest = blake2b(digest_size=8)
     for source in sources:
         for file in sorted((package / source).rglob("*.py")):
