@@ -83,6 +83,7 @@ def _kind(kind: dict[str, Any]) -> str:
         inner = [*kind.get("patternProperties", {}).values(), kind.get("additionalProperties")]
         return f"map of {_kind(next(one for one in inner if isinstance(one, dict)))}"
     bounds = [(">=", "minimum"), (">", "exclusiveMinimum"), ("<=", "maximum")]
+    bounds += [("<", "exclusiveMaximum")]
     limits = [f"{sign} {kind[key]:g}" for sign, key in bounds if key in kind]
     return " ".join([kind.get("type", "any"), *limits])
 

@@ -25,7 +25,9 @@ from ropewalk.federation.facts import (
     UnderlayLink,
     UnderlayNode,
 )
+from ropewalk.federation.limits import Limits, Placement, PlacementLimits, SiteLimits
 from ropewalk.federation.names import topic_fault
+from ropewalk.federation.topics import common
 
 AWKWARD = ["no", "on", "null", "1", "1e3", "0x1f", "1_000", "true", "é", "a.b", "a@b", "2.0.0.1"]
 names = st.one_of(
@@ -57,6 +59,9 @@ def federations(draw: st.DrawFn) -> Federation:
         max_size=3,
         unique=True,
     ).map(tuple)
+    located = {name: draw(st.sampled_from([None, *sites])) for name in brokers}
+    joined, lone = _split(topics, draw(st.integers(0, len(topics))))
+    items = {"everything": joined} if joined else {}
     return Federation(
         name=draw(names),
         sites={name: Site(xy=draw(st.none() | planes)) for name in sites},
@@ -65,7 +70,7 @@ def federations(draw: st.DrawFn) -> Federation:
         ),
         brokers={
             name: Broker(
-                site=draw(st.none() | st.sampled_from(sites)) if sites else None,
+                site=located[name],
                 make="mosquitto",
                 url=draw(st.sampled_from([None, "mqtt://127.0.0.1:1883", "mqtts://h:1"])),
                 credentials=draw(st.sampled_from([None, "env:X", "file:/etc/key"])),
@@ -129,7 +134,8 @@ def federations(draw: st.DrawFn) -> Federation:
             )
             for name in topics
         },
-        items={"item": tuple(topics)} if topics else {},
+        items=items,
+        placement=draw(placements(located, sites, [*items, *lone])),
         routes=tuple(
             Route(at=a, to=b, next="*", colours=draw(st.sampled_from([(), ("none", a)])))
             for a, b in linked
@@ -139,6 +145,70 @@ def federations(draw: st.DrawFn) -> Federation:
             survive=Survive(links=draw(st.integers(0, 3))),
             regions=draw(st.none() | st.builds(Regions, radius_km=st.floats(0.1, 1e4))),
         ),
+    )
+
+
+def limits() -> st.SearchStrategy[Limits]:
+    """Limits of a broker, some of them."""
+    return st.builds(Limits, **_LIMITS)
+
+
+above_zero = st.floats(1e-6, 1e12)
+_LIMITS: dict[str, st.SearchStrategy[object]] = {
+    "risk": st.none() | st.floats(1e-9, 0.999),
+    "utilisation": st.none() | st.floats(1e-3, 1),
+    **{
+        name: st.none() | above_zero
+        for name in ("delay_us", "service_us", "replication", "volume_bytes_s")
+    },
+    "items": st.none() | st.integers(0, 10**6),
+}
+
+
+def _split(topics: list[str], at: int) -> tuple[tuple[str, ...], list[str]]:
+    """The topics of an item, and those that are in none: not matched by a pattern in it."""
+    joined = topics[:at]
+    lone = (one for one in topics[at:] if all(common(other, one) != one for other in joined))
+    return tuple(joined), list(lone)
+
+
+@st.composite
+def placements(
+    draw: st.DrawFn, located: dict[str, str | None], sites: list[str], items: list[str]
+) -> Placement:
+    """A placement section that does not contradict itself; pinned items are placed apart."""
+    brokers = list(located)
+    rooms = [*brokers, *(f"site:{site}" for site in located.values() if site)]
+    some: st.SearchStrategy[list[str]] = st.just([])
+    if items:
+        some = st.lists(st.sampled_from(items), unique=True, max_size=len(brokers))
+    at = {item: draw(st.sampled_from(brokers)) for item in draw(some)}
+    pinned = [item for item in at if draw(st.booleans())]
+    group = draw(some)
+    taken = {at[item] if item in pinned else item for item in group}
+    return Placement(
+        at=at,
+        pinned=tuple(pinned),
+        only={
+            item: (*draw(st.lists(st.sampled_from(rooms), max_size=2)), at.get(item, brokers[0]))
+            for item in draw(some)
+        },
+        apart=(tuple(group),) if len(taken) == len(group) > 1 else (),
+        limits=draw(st.builds(PlacementLimits, **_LIMITS, moves=st.none() | st.integers(0, 10**6))),
+        brokers={
+            draw(st.sampled_from(brokers)): draw(limits()) for _ in range(draw(st.integers(0, 2)))
+        },
+        sites={
+            name: draw(
+                st.builds(
+                    SiteLimits,
+                    items=st.none() | st.integers(0, 99),
+                    rate_msgs_s=st.none() | above_zero,
+                )
+            )
+            for name in sites
+            if draw(st.booleans())
+        },
     )
 
 

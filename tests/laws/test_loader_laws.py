@@ -1,5 +1,6 @@
 import contextlib
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 from hypothesis import given, settings
@@ -8,6 +9,8 @@ from hypothesis import strategies as st
 from ropewalk.errors import FederationError
 from ropewalk.federation import Federation, load, loads, save
 from ropewalk.federation.dump import dump
+from ropewalk.federation.items import brokers_for, items_of, place_of
+from ropewalk.federation.limits import Placement
 from tests.laws.strategies import federations
 from tests.unit.test_federation_file import TRADE_NET
 
@@ -23,6 +26,18 @@ def test_the_large_form_reads_back_the_same(federation: Federation) -> None:
     with tempfile.TemporaryDirectory() as folder:
         save(federation, Path(folder) / "f.parquet")
         assert load(Path(folder) / "f.parquet") == federation
+
+
+@given(federations())
+def test_every_topic_is_in_one_item_and_places_are_brokers(federation: Federation) -> None:
+    items = items_of(federation)
+    assert sorted(topic for topics in items.values() for topic in topics) == sorted(
+        federation.topics
+    )
+    for item in items:
+        rooms = brokers_for(federation, item)
+        assert set(rooms) <= set(federation.brokers)
+        assert item not in federation.placement.at or place_of(federation, item) in rooms
 
 
 @st.composite
@@ -81,6 +96,8 @@ PLANTED = [
     ("brokers", "planted: {takeover: [planted]}", "F031"),
     ("brokers", "planted: {fails: often}", "F012"),
     ("sites", "planted: {xyz: [1, 2]}", "F011"),
+    ("placement", "limits: {risk: 1, planted: 2}", "F013 F011"),
+    ("placement", "apart: [[planted]]", "F020 F039"),
 ]
 
 
@@ -93,6 +110,8 @@ def test_a_planted_fault_is_found_alone_at_its_line(
     lines = dump(federation).splitlines()
     if f"{section}:" not in lines:
         lines.append(f"{section}:")
+    if section == "placement":  # its parts are not names that a new one could stand beside
+        lines = [*dump(replace(federation, placement=Placement())).splitlines(), "placement:"]
     at = lines.index(f"{section}:") + 1
     name = f'"{next(iter(federation.brokers))}"'
     lines.insert(at, "  " + entry.replace("%s", name))

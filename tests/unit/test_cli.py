@@ -140,10 +140,15 @@ def test_the_schema_accepts_good_files_and_refuses_bad_ones(ropewalk: Run) -> No
     checker = jsonschema.Draft202012Validator(schema)
     good = yaml.safe_load(TRADE_NET)
     assert list(checker.iter_errors(good)) == []
+    for record in schema["$defs"].values():
+        assert all('"description"' in json.dumps(one) for one in record["properties"].values())
     for broken in (
         {**good, "topix": {}},
         {**good, "brokers": {"two--dashes": {}}},
         {**good, "links": [{"between": ["a", "b"], "latency_ms": "8ms"}]},
+        {**good, "placement": {"brokers": {"lon-e1": {"moves": 3}}}},
+        {**good, "placement": {"limits": {"risk": 1}}},
+        {**good, "placement": {"apart": [["equities"]]}},
     ):
         assert list(checker.iter_errors(broken)) != []
 

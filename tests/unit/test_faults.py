@@ -145,6 +145,89 @@ CASES = [
     ("F034", "topics: {t: {publishers: [a], subscribers: [b, b]}}\n", 6, "twice"),
 ]
 
+# The same for the placement, which starts on line 13.
+PLACED = (
+    HEAD
+    + """sites: {s: {}, empty: {}}
+domains: {d: {gateways: [a, b]}}
+topics:
+  t: {publishers: [a]}
+  u: {publishers: [a, b]}
+  v: {publishers: [a], scope: domain}
+items: {prices: [t]}
+placement:
+"""
+)
+PLACEMENT = [
+    ("F020", "  at: {prices: zz}\n", 14, "placement of prices: no broker is called 'zz'"),
+    (
+        "F020",
+        "  at: {price: a}\n",
+        14,
+        "no item or topic is called 'price': did you mean 'prices'?",
+    ),
+    ("F020", "  pinned:\n    - prices\n    - x\n", 16, "write it under items or topics"),
+    ("F020", "  only:\n    u:\n      - a\n      - bb\n", 17, "placement of u: no broker is called"),
+    (
+        "F020",
+        "  only: {u: [a, 'site:emty']}\n",
+        14,
+        "no site is called 'emty': did you mean 'empty'?",
+    ),
+    ("F020", "  only: {x: [a]}\n", 14, "no item or topic"),
+    ("F020", "  apart: [[u,\n    x]]\n", 15, "apart group 1: no item or topic is called 'x'"),
+    ("F020", "  brokers: {zz: {items: 3}}\n", 14, "limits of broker zz: no broker"),
+    ("F020", "  sites: {zz: {items: 3}}\n", 14, "limits of site zz: no site"),
+    ("F020", "  {at: {u: zz}, pinned: [u], only: {u: [a]}}\n", 14, "'zz'"),
+    ("F020", "  {at: {u: b}, only: {u: [a, zz]}}\n", 14, "'zz'"),
+    ("F036", "  pinned:\n    - prices\n    - u\n", 16, "'u' is: it may be 'a' or 'b': write its"),
+    ("F037", "  at: {prices: b}\n  only: {prices: [a, c]}\n", 14, "'prices' is at 'b', which"),
+    (
+        "F037",
+        "  pinned: [prices]\n  only: {prices: [c]}\n",
+        14,
+        "pinned item 1: 'prices' is at 'a'",
+    ),
+    ("F037", "  at: {v: c}\n", 14, "outside the domain that its topics never leave"),
+    ("F037", "  only: {v: [c]}\n", 14, "none of these brokers is in the domain"),
+    ("F038", "  only: {u: ['site:empty']}\n", 14, "site 'empty' has no broker"),
+    ("F038", "  only: {u: ['site:empty']}\n  at: {u: b}\n", 14, "site 'empty' has no broker"),
+    ("F039", "  apart: [[prices, u], []]\n", 14, "apart group 2: it has fewer than two items"),
+    ("F039", "  apart:\n    - [u]\n", 15, "fewer than two"),
+    ("F039", "  apart: [[u, prices,\n    u]]\n", 15, "'u' is listed twice: keep one"),
+    ("F042", "  {pinned: [prices, v], apart: [[prices, u, v]]}\n", 14, "are both pinned at 'a'"),
+    (
+        "F042",
+        "  at: {u: a}\n  pinned: [u, prices]\n  apart: [[u, prices]]\n",
+        16,
+        "'u' and 'prices'",
+    ),
+    (
+        "F043",
+        "  pinned: [t]\n",
+        14,
+        "topic 't' is moved with item 'prices': write 'prices' instead",
+    ),
+    ("F043", "  apart: [[u,\n    t]]\n", 15, "write 'prices' instead"),
+    # Shape, and what only follows from a cut is not told.
+    ("F011", "  pined: [u]\n", 14, "did you mean 'pinned'?"),
+    ("F011", "  brokers: {a: {moves: 3}}\n", 14, "limits of broker a: there is no field 'moves'"),
+    ("F012", "  limits: 5\n", 14, "write {utilisation: 0.8}"),
+    ("F012", "  only: {u: a}\n", 14, "write [BROKER]"),
+    ("F012", "  apart: [u]\n", 14, "write [ITEM, ITEM]"),
+    ("F012", "  at: {u: [a]}\n  pinned: [u]\n", 14, "write BROKER"),
+    ("F012", "  at: {u: b}\n  only: {u: [a, 5]}\n", 15, 'in quotes: "5"'),
+    ("F012", "  apart: [[u, 5]]\n", 14, 'in quotes: "5"'),
+    ("F012", "  limits: {items: many}\n", 14, "write a whole number"),
+    ("F013", "  limits: {risk: 1}\n", 14, "it must be less than 1"),
+    ("F013", "  limits: {risk: 0}\n", 14, "it must be more than 0"),
+    ("F013", "  limits: {utilisation: 1.2}\n", 14, "it must be at most 1"),
+    ("F013", "  only: {u: []}\n", 14, "at least 1 entry"),
+    ("F013", "  brokers: {a: {items: -1}}\n", 14, "limits of broker a: items is -1"),
+    ("F014", "  limits: {volume_bytes_s: 50 MB}\n", 14, "write 50000000, a plain number of bytes"),
+    ("F014", "  limits: {delay_us: 2ms}\n", 14, "write 2000, a plain number of microseconds"),
+]
+
 # The same for faults inside the brokers themselves: the whole text.
 BROKER = "federation: f\nbrokers:\n  a: "  # on line 3
 WHOLE = [
@@ -216,6 +299,27 @@ WHOLE = [
      "topics: {t: {publishers: [a], subscribers: [b], scope: domain}}\n", 5, "'a b'"),
 ]  # fmt: skip
 
+WHOLE += [
+    ("F036", BROKER + "\n  b:\nbridges: [{from: a, to: b}]\ntopics: {t: {subscribers: [a]}}\n"
+     "placement: {pinned: [t]}\n", 7, "it has neither home nor publisher"),
+    ("F024", BROKER + "\ntopics: {t: {}}\nplacement: {pinned: [t]}\n", 4, "no publisher"),
+    ("F020", BROKER + "\ntopics: {t: {publishers: [a, zz]}}\nplacement: {pinned: [t]}\n", 4, "'zz'"),
+    ("F020", BROKER + "\n  b:\ntopics: {t: {publishers: [zz], scope: domain}}\n"
+     "placement: {at: {t: b}, only: {t: [b]}}\n", 5, "'zz'"),
+    ("F020", BROKER + "\n  b:\ndomains: {d: {gateways: [a, zz]}}\n"
+     "topics: {t: {publishers: [a], scope: domain}}\nplacement: {at: {t: b}}\n", 5, "'zz'"),
+    ("F041", BROKER + "\ntopics: {t: {publishers: [a]}, u: {publishers: [a]}}\nplacement:\n"
+     "  apart: [[t, u]]\n", 6, "apart group 1: it has 2 items, more than there are brokers: name 1 at most"),
+    ("F044", BROKER + "\ntopics: {t: {publishers: [a]}, u: {publishers: [a]}}\n"
+     "items: {t: [u]}\n", 5, "item t: a topic in no item has its name"),
+    ("F012", BROKER + "\ntopics: {t: {publishers: [a]}}\nitems: {i: 5}\n"
+     "placement: {pinned: [i]}\n", 5, "item i: it is 5"),
+    ("F012", BROKER + "\ntopics: {t: {publishers: a}}\nplacement: {pinned: [t]}\n", 4, "[BROKER]"),
+    ("F012", BROKER + "\ntopics: [t]\nplacement: {pinned: [t]}\n", 4, "topics is ['t']"),
+    ("F012", BROKER + "{site: 5}\nsites: {'5': }\ntopics: {t: {publishers: [a]}}\n"
+     "placement: {only: {t: ['site:5']}}\n", 3, 'in quotes: "5"'),
+]  # fmt: skip
+
 # Slips that break YAML itself: the whole text, the line where the slip is, not where it shows.
 SLIPS = [
     ("federation: f\nbrokers:\n\ta: {}\n", 3, "a tab: use spaces"),
@@ -249,6 +353,7 @@ def faults(text: str) -> list[Finding]:
     ("code", "text", "line", "words"),
     [
         *((code, HEAD + text, line, words) for code, text, line, words in CASES),
+        *((code, PLACED + text, line, words) for code, text, line, words in PLACEMENT),
         *WHOLE,
         *(("F004", *slip) for slip in SLIPS),
     ],
@@ -261,7 +366,11 @@ def test_a_fault_is_told_once_with_its_line(code: str, text: str, line: int, wor
 
 
 def test_every_rule_of_the_file_has_a_case() -> None:
-    tested = {code for code, *_ in CASES + WHOLE} | {"F001", "F003", "F040"}  # those need files
+    tested = {code for code, *_ in CASES + PLACEMENT + WHOLE} | {
+        "F001",
+        "F003",
+        "F040",
+    }  # those need files
     assert tested == {code for code in rules() if code.startswith("F")}
 
 
@@ -308,6 +417,8 @@ def test_lines_stay_true_after_parts_that_are_not_kept() -> None:
         ("bridges: [{from: a, to: a, qos: 7}]\n", ["F021", "F013"]),
         ("topics: {t: {publishers: [a], subscribers: [a, a, 6]}}\n", ["F034", "F012"]),
         ("zzzzz: 1\nlinks: [{between: [a, a]}]\ntopics: {t: {}}\n", ["F011", "F021", "F024"]),
+        ("topics: {t: {publishers: [a]}}\nplacement: {at: {t: zz, u: a}, pinned: [t, v],\n"
+         "  limits: {risk: 2}, apart: [[t]]}\n", ["F013", "F020", "F020", "F020", "F039"]),
         ("links: [{between: [a, b]}, {betwen: [b, c]}]\n"
          "routes: [{at: a, to: b, next: b, colours: [zz]}]\n", ["F011", "F033"]),
     ],

@@ -6,6 +6,7 @@ from ropewalk.errors import FederationError, UsageError
 from ropewalk.federation import load, loads, save
 from ropewalk.federation.dump import dump
 from ropewalk.federation.facts import Broker, Client, Federation, Link, Takeover
+from ropewalk.federation.limits import Limits, Placement, SiteLimits
 from ropewalk.findings import Where
 
 TRADE_NET = """
@@ -34,7 +35,16 @@ topics:
     scope: federation
     contract: {delivery: exactly-once, order: fifo, within_ms: 250, priority: 5, home: lon-gw}
     protocol: order-entry
+  orders: {publishers: [par-gw], subscribers: [lon-gw]}
 items: {equities: [prices/equity]}
+placement:
+  at: {equities: lon-gw}
+  pinned: [equities]
+  only: {orders: [lon-e1, "site:paris"]}
+  apart: [[equities, orders]]
+  limits: {risk: 0.01, utilisation: 0.8, delay_us: 900, service_us: 300, replication: 50, items: 400, volume_bytes_s: 5.0e+7, moves: 20}
+  brokers: {lon-e1: {utilisation: 0.7, items: 40}}
+  sites: {london: {items: 400, rate_msgs_s: 5000}}
 routes:
   - {at: lon-gw, from: "*", to: par-gw, next: par-gw, colours: [none, lon-e1, lon-gw--lon-e1]}
 protocols: {order-entry: protocols/order-entry.yaml}
@@ -54,6 +64,9 @@ def test_every_section_of_the_file_becomes_records() -> None:
     assert federation.links[0].latency_ms == 8
     assert federation.requirements.survive.links == 1
     assert federation.bridges[0].from_ == "lon-gw"
+    assert federation.placement.limits.moves == 20
+    assert federation.placement.apart == (("equities", "orders"),)
+    assert federation.placement.sites == {"london": SiteLimits(items=400, rate_msgs_s=5000)}
 
 
 def test_every_entry_knows_its_line() -> None:
@@ -64,6 +77,9 @@ def test_every_entry_knows_its_line() -> None:
         ("links", 1, "[lon-gw, lon-e1]"),
         ("topics", 0, "prices/equity:"),
         ("routes", 0, "at: lon-gw"),
+        ("placement", 1, "pinned:"),
+        ("placement.apart", 0, "[equities, orders]"),
+        ("placement.brokers", 0, "lon-e1:"),
     ]:
         where = source.where(section, index)
         assert where.file == "trade.yaml"
@@ -139,6 +155,14 @@ def test_words_of_yaml_1_1_stay_text() -> None:
 def test_an_empty_section_or_entry_is_all_defaults() -> None:
     federation = loads("federation: x\nbrokers:\n  a:\n  b:\nlinks:\ntopics:\n")
     assert federation.brokers == {"a": Broker(), "b": Broker()}
+
+
+def test_an_empty_part_of_the_placement_is_all_defaults() -> None:
+    text = "federation: x\nbrokers: {a: }\nsites: {s: }\nplacement:\n"
+    assert loads(text) == loads(text + "  at:\n  only:\n  limits:\n  pinned:\n")
+    assert loads(text + "  brokers:\n    a:\n  sites: {s: }\n").placement == Placement(
+        brokers={"a": Limits()}, sites={"s": SiteLimits()}
+    )
 
 
 @pytest.mark.parametrize("name", ["f.yaml", "f.yml", "F.YAML", "f.parquet"])

@@ -23,8 +23,8 @@ def dump_plain(values: dict[str, Any]) -> str:
 
 def _lines(values: dict[str, Any]) -> Iterator[str]:
     for section, entries in values.items():
-        if section == "underlay":
-            yield "underlay:"
+        if section in ("underlay", "placement"):
+            yield f"{section}:"
             for part, inner in entries.items():
                 yield f"  {part}:"
                 yield from _entries(inner, "    ")

@@ -1,40 +1,35 @@
 """The facts of a federation: frozen records named by nouns of the trade.
 
-They are written once, here: the file's fields, its JSON Schema and its checks all follow from
-these annotations. Units are in the names; a reference to another record is its name.
+They are written once, here and in `limits`: the file's fields, its JSON Schema and its checks all
+follow from these annotations. Units are in the names; a reference to another record is its name.
 """
 
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import BeforeValidator, Field
 
 from ropewalk.federation.arrays import Graph, TopicTable, graph_of, topic_table_of
-from ropewalk.federation.names import NAME_PATTERN
+from ropewalk.federation.items import Lookup, lookup_of
+from ropewalk.federation.kinds import (
+    CLOSED,
+    Cost,
+    Count,
+    Degrees,
+    Name,
+    NonNegative,
+    Plane,
+    Positive,
+    Probability,
+    Reference,
+)
+from ropewalk.federation.limits import Placement
 from ropewalk.federation.source import Source
-
-Name = Annotated[str, WithJsonSchema({"type": "string", "pattern": NAME_PATTERN})]
-"""A new name; whether it is a good one is a question of sense, not of shape (see sense.py)."""
-Reference = Annotated[str, Field(min_length=1)]
-Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
-Positive = Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)]
-NonNegative = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
-Probability = Annotated[float, Field(strict=True, ge=0, le=1)]
-Cost = Annotated[int, Field(strict=True, ge=1, le=2**24 - 1)]
-Count = Annotated[int, Field(strict=True, ge=0, le=100)]
-Degrees = tuple[
-    Annotated[float, Field(strict=True, ge=-90, le=90)],
-    Annotated[float, Field(strict=True, ge=-180, le=180)],
-]
-Plane = tuple[Number, Number]
 
 Make = Literal["nats", "mosquitto", "rabbitmq"]
 Delivery = Literal["best-effort", "at-most-once", "at-least-once", "exactly-once"]
 Order = Literal["none", "fifo", "priority", "total"]
-
-CLOSED = ConfigDict(extra="forbid", use_attribute_docstrings=True)
-"""A field that the record does not have is a fault; the texts below fields describe them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -370,6 +365,8 @@ class Federation:
         default_factory=dict
     )
     """Topics that are moved together."""
+    placement: Placement = field(default_factory=Placement)
+    """What placing items on brokers has to respect."""
     routes: tuple[Route, ...] = ()
     """Hand-made table entries."""
     protocols: dict[Name, Reference] = field(default_factory=dict)
@@ -386,6 +383,11 @@ class Federation:
     def topic_table(self) -> TopicTable:
         """Topics, their publishers and subscribers as integer arrays."""
         return topic_table_of(self)
+
+    @cached_property
+    def lookup(self) -> Lookup:
+        """Items, domains and sites, looked up once; see `items`."""
+        return lookup_of(self)
 
     @cached_property
     def source(self) -> Source:

@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from ropewalk.federation.facts import Federation
+from ropewalk.federation.limits import Placement
 from ropewalk.federation.schema import adapter
 from ropewalk.federation.sense import Fault, check
 from ropewalk.federation.shape import place_in_file, value_at
@@ -30,16 +31,27 @@ _STAND_INS: dict[str, Any] = {
 }
 """What stands in for an entry that is cut whole, so that its name stays known."""
 
+_PLACES: tuple[Loss, ...] = (
+    ("placement.at",),
+    ("items",),
+    ("topics",),
+    ("topics", "*", "publishers"),
+    ("topics", "*", "contract"),
+)
+"""What decides where items are today."""
+
+_DOMAINS: tuple[Loss, ...] = (
+    ("brokers",),
+    ("domains",),
+    ("domains", "*", "gateways"),
+    ("domains", "*", "edges"),
+)
+
 _FOLLOWS: dict[str, tuple[Loss, ...]] = {
     "F018": (("brokers", "=", "make"),),
     "F024": (("topics", "=", "publishers"),),
-    "F026": (
-        ("brokers",),
-        ("domains",),
-        ("domains", "*", "gateways"),
-        ("domains", "*", "edges"),
-        ("topics", "=", "publishers"),
-    ),
+    "F020 items": (("topics",),),
+    "F026": (*_DOMAINS, ("topics", "=", "publishers")),
     "F028": (("brokers",), ("brokers", "*", "address")),
     "F029": (("brokers",), ("brokers", "*", "address"), ("links",), ("links", "*", "between")),
     "F030": (
@@ -54,6 +66,13 @@ _FOLLOWS: dict[str, tuple[Loss, ...]] = {
         ("underlay.links", "*", "between"),
     ),
     "F033 links": (("links", "*", "between"),),
+    "F036": _PLACES,
+    "F037": (*_PLACES, *_DOMAINS, ("placement.only",), ("brokers", "*", "site")),
+    "F038": (("brokers",), ("brokers", "*", "site")),
+    "F039": (("placement.apart",),),
+    "F041": (("brokers",),),
+    "F042": _PLACES,
+    "F044": (("items",),),
 }
 """Faults, or those that speak of a section, that may only follow from what was cut out; `=` is
 the entry that has the fault."""
@@ -97,6 +116,7 @@ def _losses(cause: Loss, entry: str | int) -> tuple[Loss, ...]:
 
 
 _SECTIONS = {one.name for one in fields(Federation)}
+_PARTS = {one.name for one in fields(Placement)}
 _OF_RECORDS = ("sites", "brokers", "risk_groups", "topics")
 
 
@@ -105,6 +125,8 @@ def without_empty(values: dict[str, Any]) -> dict[str, Any]:
     kept = _filled(values, _SECTIONS, _OF_RECORDS)
     if isinstance(kept.get("underlay"), dict):
         kept["underlay"] = _filled(kept["underlay"], {"nodes", "links"}, ("nodes",))
+    if isinstance(kept.get("placement"), dict):
+        kept["placement"] = _filled(kept["placement"], _PARTS, ("brokers", "sites"))
     return kept
 
 
@@ -198,10 +220,10 @@ def _cut(values: Any, path: Path) -> Loss:
 
 
 def _loss(path: Path) -> Loss:
-    head = 2 if path[:1] == ("underlay",) and len(path) > 1 else 1
+    head = 2 if path[:1] in (("underlay",), ("placement",)) and len(path) > 1 else 1
     section = ".".join(map(str, Place(path[:head], None).near))
-    if len(path) <= head:
-        return (section,)
+    if len(path) <= head or section == "items" or path[0] == "placement":
+        return (section,)  # of items and of parts of the placement, a cut anywhere counts as all
     if len(path) == head + 1:
         return (section, path[head], "*")
     return (section, path[head], Place(path[: head + 2], None).near[-1])

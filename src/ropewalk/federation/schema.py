@@ -38,7 +38,7 @@ def _closed(part: Any) -> Any:
             entries = closed["patternProperties"].items()
             closed["patternProperties"] = {name: _or_empty(one) for name, one in entries}
             closed["additionalProperties"] = False
-        if part.get("title") == "Underlay":
+        if part.get("title") in ("Underlay", "Placement"):
             closed["properties"] = {k: _or_empty(one) for k, one in closed["properties"].items()}
         return closed
     return [_closed(inner) for inner in part] if isinstance(part, list) else part

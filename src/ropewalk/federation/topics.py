@@ -1,6 +1,6 @@
 """Topic names and patterns: which of them have names in common."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -53,6 +53,19 @@ def meeting(topics: Sequence[str]) -> tuple[Ints, Ints]:
     }
     pairs = np.array(sorted(met), np.int32).reshape(-1, 2)
     return pairs[:, 0], pairs[:, 1]
+
+
+def held(patterns: Iterable[str], topics: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Each pattern with each topic, or narrower pattern, that it stands for.
+
+    >>> list(held(["a/+"], ["a/x", "b", "a/#"]))
+    [('a/+', 'a/x')]
+    """
+    near = _by_first_level(topics)
+    for pattern in patterns:
+        for i in _candidates(pattern, near, len(topics)):
+            if common(pattern, topics[i]) == topics[i]:
+                yield pattern, topics[i]
 
 
 def _by_first_level(topics: Sequence[str]) -> dict[str, list[int]]:

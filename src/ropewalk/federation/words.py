@@ -25,10 +25,18 @@ FORMS = {
     ".bridges": "[{from: BROKER, to: BROKER}]",
     ".routes": "[{at: BROKER, to: BROKER, next: BROKER}]",
     ".items": "{NAME: [TOPIC]}",
+    ".placement": "{limits: {utilisation: 0.8}}",
     ".underlay": "{nodes: {NAME: {}}, links: [{between: [NODE, NODE]}]}",
     ".requirements": "{survive: {links: 1}}",
     "underlay.nodes": "{NAME: {at: [LATITUDE, LONGITUDE]}}",
     "underlay.links": "[{between: [NODE, NODE]}]",
+    "placement.at": "{ITEM: BROKER}",
+    "placement.pinned": "[ITEM]",
+    "placement.only": "{ITEM: [BROKER]}",
+    "placement.apart": "[[ITEM, ITEM]]",
+    "placement.limits": "{utilisation: 0.8}",
+    "placement.brokers": "{BROKER: {utilisation: 0.8}}",
+    "placement.sites": "{SITE: {items: 400}}",
     "requirements.survive": "{links: 1}",
     "requirements.regions": "{radius_km: 100}",
     "between": "[BROKER, BROKER]",
@@ -65,6 +73,12 @@ ENTRY_FORMS = {
     "items": "[TOPIC]",
     "routes": "{at: BROKER, to: BROKER, next: BROKER}",
     "protocols": "FILE",
+    "placement.at": "BROKER",
+    "placement.pinned": "ITEM",
+    "placement.only": "[BROKER]",
+    "placement.apart": "[ITEM, ITEM]",
+    "placement.brokers": "{utilisation: 0.8}",
+    "placement.sites": "{items: 400}",
 }
 """How an entry of a section is written."""
 
@@ -88,6 +102,7 @@ UNITS = {
     "_ms": ("milliseconds", {"us": 1e-3, "µs": 1e-3, "ms": 1.0, "s": 1e3, "sec": 1e3, "min": 6e4}),
     "_us": ("microseconds", {"us": 1.0, "µs": 1.0, "ms": 1e3, "s": 1e6}),
     "_km": ("kilometres", {"m": 1e-3, "km": 1.0, "mi": 1.609344}),
+    "_bytes_s": ("bytes per second", {"B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9}),
     "": ("", {"%": 0.01}),
 }
 """By the end of a field's name: what it counts, and what other units are worth in it."""
@@ -120,7 +135,7 @@ class Place:
         """How the value is written, where that can be said."""
         entry, inner = entry_of(self.path)
         if entry and not inner:
-            return ENTRY_FORMS.get(str(self.path[0]), "")
+            return ENTRY_FORMS.get(".".join(map(str, self.path[:-1])), "")
         if isinstance(self.path[-1], int):
             return ""
         if self.path[:1] == ("routes",) and self.field == "at":
@@ -246,6 +261,7 @@ def _without_unit(place: Place) -> str:
 _BOUNDS = {
     "greater_than": "more than {}",
     "greater_than_equal": "at least {}",
+    "less_than": "less than {}",
     "less_than_equal": "at most {}",
     "finite_number": "a finite number",
     "string_too_short": "a text of at least {} character",

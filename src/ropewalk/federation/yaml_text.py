@@ -197,9 +197,9 @@ class _Builder:
         """Keep the line of an entry of a section, such as `links`, or `links` of `underlay`."""
         section = self.stack[1][1]
         if len(self.stack) == 3:
-            if section != "underlay":
+            if section not in ("underlay", "placement"):
                 return
-            section = f"underlay.{self.stack[2][1]}"
+            section = f"{section}.{self.stack[2][1]}"
         self.parsed.entry_lines.setdefault(section, []).append(event.start_mark.line + 1)
 
     def add(self, value: Any, event: Any) -> None:

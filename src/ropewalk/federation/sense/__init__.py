@@ -1,13 +1,13 @@
 """Does a well-shaped federation make sense: names that exist, links that join, topics that flow.
 
-`fault` says what a fault is; `network`, `ground` and `traffic` hold the checks, each a generator
-of faults.
+`fault` says what a fault is; `network`, `ground`, `traffic` and `placement` hold the checks, each
+a generator of faults.
 """
 
 from collections.abc import Callable, Iterator
 
 from ropewalk.federation.facts import Federation
-from ropewalk.federation.sense import ground, network, traffic
+from ropewalk.federation.sense import ground, network, placement, traffic
 from ropewalk.federation.sense.fault import Fault
 
 __all__ = ["CHECKS", "Fault", "check"]
@@ -26,6 +26,10 @@ CHECKS: tuple[Callable[[Federation], Iterator[Fault]], ...] = (
     traffic.scopes,
     traffic.items,
     traffic.routes,
+    placement.item_names,
+    placement.references,
+    placement.places,
+    placement.apart,
 )
 
 

@@ -20,6 +20,15 @@ NOUNS = {
     "routes": "route",
     "protocols": "protocol",
 }
+PLACED = {
+    "at": "placement of",
+    "only": "placement of",
+    "pinned": "pinned item",
+    "apart": "apart group",
+    "brokers": "limits of broker",
+    "sites": "limits of site",
+}
+"""The same for the entries of the placement's parts."""
 _MANY = 20_000
 """Among more names than this no near one is looked for: it would take seconds."""
 
@@ -55,6 +64,8 @@ def entry_of(path: Path) -> tuple[str, Path]:
     """
     if path[:1] == ("underlay",) and len(path) > 2:
         noun, entry, rest = f"underlay {str(path[1]).removesuffix('s')}", path[2], path[3:]
+    elif path[:1] == ("placement",) and len(path) > 2 and path[1] in PLACED:
+        noun, entry, rest = PLACED[str(path[1])], path[2], path[3:]
     elif len(path) > 1 and path[0] in NOUNS:
         noun, entry, rest = NOUNS[str(path[0])], path[1], path[2:]
     else:
