@@ -76,3 +76,12 @@ def _forget_old(folder: Path) -> None:
     for other in folder.parent.glob("kernels-*"):
         if other.stat().st_mtime < now - OLD_S:
             rmtree(other, ignore_errors=True)
+
+
+def inlined(function: F) -> F:
+    """A piece of kernels, put into each of them: for what a loop does millions of times.
+
+    Calls between compiled functions count references of every array that is passed along.
+    """
+    compiled: Any = njit(inline="always", nogil=True)(function)
+    return cast("F", compiled)

@@ -1,0 +1,162 @@
+"""The search: several starts, each annealed, and few items searched on by tabu; the best of all.
+
+How long is said in steps, not in seconds: the same problem and seed give the same placement on
+any machine and any number of cores.
+"""
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ropewalk.placement.problem import Ints, Problem
+from ropewalk.placement.solve import starts
+from ropewalk.placement.solve.anneal import anneal
+from ropewalk.placement.solve.ground import Ground, ground_of, state_of
+from ropewalk.placement.solve.scores import Model, Objective
+from ropewalk.placement.solve.tabu import tabu
+
+SMALL = 160
+"""Up to so many items tabu search looks at all moves and swaps."""
+SLACK = 0.002
+"""What the least margin may lose, of itself, for a better product."""
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How much is tried."""
+
+    steps: int
+    """Of annealing, from each start."""
+    turns: int
+    """Of tabu search, after it."""
+    starts: int
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A placement, how good it is, and by how much it breaks the rules (0: not at all)."""
+
+    place: Ints
+    value: float
+    excess: float
+    start: str
+    steps: int
+
+    @property
+    def better_than(self) -> tuple[float, float]:
+        """What is compared: fewer rules broken, then a larger value."""
+        return (-round(self.excess, 9), self.value)
+
+
+def effort_for(problem: Problem) -> Effort:
+    """What was measured to be enough, and not much more."""
+    count, width = len(problem.items), len(problem.brokers)
+    if count <= SMALL:
+        return Effort(250_000 + 2_500 * count, 200 if count > 24 else 60, 4)
+    return Effort(min(max(4_000 * count, 20_000 * width), 12_000_000), 0, 4)
+
+
+def search(
+    problem: Problem,
+    objective: Objective = Objective.MARGIN,
+    *,
+    model: Model = Model.NORMAL,
+    seed: int = 1,
+    effort: Effort | None = None,
+    goal: float = np.inf,
+) -> Found:
+    """A placement with a large objective that respects the rules, if one is found that does.
+
+    For the margin, the product of all brokers is made larger afterwards, as far as no margin falls
+    below the least one found, less a little.
+    """
+    effort = effort or effort_for(problem)
+    found = _best(problem, ground_of(problem, objective, model), effort, seed, goal)
+    if objective is not Objective.MARGIN or not np.isfinite(found.value) or found.value >= goal:
+        return found
+    return _then_product(problem, found, model, effort, seed)
+
+
+def _best(problem: Problem, ground: Ground, effort: Effort, seed: int, goal: float) -> Found:
+    begins = _starts(problem, ground, effort.starts, seed)
+
+    def one(number: int) -> Found:
+        name, begin = begins[number]
+        return improved(ground, begin(), name, effort, seed * 1000 + number, goal)
+
+    if np.isfinite(goal):  # the first that is good enough will do
+        return _first(one, len(begins), goal)
+    with ThreadPoolExecutor(min(os.cpu_count() or 1, len(begins))) as pool:
+        return max(pool.map(one, range(len(begins))), key=lambda found: found.better_than)
+
+
+def _first(one: Callable[[int], Found], count: int, goal: float) -> Found:
+    best = one(0)
+    for number in range(1, count):
+        if best.value >= goal:
+            break
+        best = max(best, one(number), key=lambda found: found.better_than)
+    return best
+
+
+def _starts(
+    problem: Problem, ground: Ground, count: int, seed: int
+) -> list[tuple[str, Callable[[], Ints]]]:
+    found: list[tuple[str, Callable[[], Ints]]] = []
+    if (problem.rules.today >= 0).any():
+        found.append(("today", lambda: starts.today(problem)))
+    if problem.rules.most_moves is not None and found:
+        return found * count
+    found += [
+        ("specialised", lambda: starts.specialised(problem, ground.order)),
+        ("even", lambda: starts.even(problem)),
+    ]
+    while len(found) < count:
+        number = len(found)
+        found.append(("random", lambda number=number: starts.random(problem, seed + number)))  # type: ignore[misc]
+    return found
+
+
+def improved(
+    ground: Ground, place: Ints, start: str, effort: Effort, seed: int, goal: float = np.inf
+) -> Found:
+    """A placement made better: annealing, then tabu search where there are few items."""
+    state, best = state_of(ground, place), np.empty_like(place)
+    hot, cold = _heat(ground, start)
+    excess, value, steps = anneal(ground, state, best, effort.steps, hot, cold, seed, goal)
+    if effort.turns and value < goal:
+        state, better = state_of(ground, best), np.empty_like(place)
+        excess, value, turns = tabu(ground, state, better, effort.turns, seed, goal)
+        return Found(better, value, excess, start, steps + turns)
+    return Found(best, value, excess, start, steps)
+
+
+def _heat(ground: Ground, start: str) -> tuple[float, float]:
+    """Temperatures in the unit of the objective. A good start for margins is not to be melted."""
+    if ground.objective == Objective.MARGIN:
+        gentle = start == "specialised" or len(ground.rank) > SMALL
+        return (2e-3, 1e-6) if gentle else (3e-2, 1e-5)
+    if ground.objective == Objective.PRODUCT:
+        return (5e-3, 1e-5)
+    worth = float(ground.weights[0].sum())
+    return (5e-3 * worth, 1e-5 * worth)
+
+
+def _then_product(
+    problem: Problem, found: Found, model: Model, effort: Effort, seed: int
+) -> Found:
+    floor = found.value - SLACK * abs(found.value)
+    rules = replace(problem.rules, least_margin=np.maximum(problem.rules.least_margin, floor))
+    if found.excess > 0:
+        return found
+    ground = ground_of(replace(problem, rules=rules), Objective.PRODUCT, model)
+    little = Effort(effort.steps // 4, effort.turns // 4, 1)
+    state, best = state_of(ground, found.place), np.empty_like(found.place)
+    excess, _, steps = anneal(ground, state, best, little.steps, 1e-6, 1e-8, seed, np.inf)
+    if excess > 0:
+        return found
+    value = float(state_of(ground, best).margin.min())
+    return Found(best, value, 0.0, found.start, found.steps + steps)
