@@ -3,10 +3,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 from ropewalk.errors import UsageError
-from ropewalk.pipeline.rates import PeakRule, load_covariance, rates
+from ropewalk.pipeline.rates import PeakRule, load_covariance, load_stats, rates
+from ropewalk.pipeline.rates.job import RATES_FILES
 from ropewalk.trace.columns import KIND
 
 from .rates_events import SECOND, dense_counts, files_of, messages_in, random_events
@@ -58,6 +60,44 @@ def test_rates_of_a_trace_are_those_of_brute_force(spark: "SparkSession", tmp_pa
     assert (kept.dense() == found.covariance.dense()).all()
     assert kept.about["peak"] == "the busiest hour of each UTC day"
     assert json.loads((tmp_path / "rates" / "rates.json").read_text())["rows"] == len(events)
+    assert {one.name for one in (tmp_path / "rates").iterdir()} == set(RATES_FILES)
+    topics = pq.read_table(tmp_path / "rates" / "topics.parquet")
+    assert dict(zip(topics["topic"].to_pylist(), topics["name"].to_pylist(), strict=True)) == names
+
+    stats = load_stats(tmp_path / "rates")
+    assert stats.names == tuple(names[topic] for topic in found.covariance.topics.tolist())
+    assert (stats.window_s, stats.windows) == (10, len(windows))
+    assert np.allclose(stats.mean_msgs_s, counts.mean(0) / 10)
+    assert np.allclose(stats.dense(), np.cov(counts / 10, rowvar=False))
+    assert np.allclose(stats.block([1, 0], slice(2, 5)), stats.dense()[[1, 0], 2:5])
+    assert stats.loadings is not None
+    assert stats.own is not None
+    assert np.allclose((stats.loadings**2).sum(1) + stats.own, stats.variance)
+    grades = delivered.reindex(found.covariance.topics).fillna(0).to_numpy()
+    carried = messages.groupby("topic").agg(n=("kind", "size"), size=("size_bytes", "sum"))
+    carried = carried.reindex(found.covariance.topics)
+    assert np.allclose(stats.replication, grades / carried.n)
+    assert np.allclose(stats.message_bytes, carried["size"] / carried.n)
+    assert stats.counts is not None
+    full = np.zeros_like(counts)
+    full[found.peak.places(stats.counts.at)] = stats.counts.matrix(len(stats.names)).toarray()
+    assert (full == counts).all()
+    assert [windows[place] for place in found.peak.places(stats.counts.at)] == list(stats.counts.at)
+    assert len(stats.counts.at) < len(windows)  # some had no message, and are known to be there
+
+
+def test_topics_without_a_name_are_called_by_their_id(spark: "SparkSession") -> None:
+    found = rates(files_of(spark, random_events(4)), peak=PeakRule("all"))
+    assert found.topics["name"].to_pylist() == list(map(str, found.topics["topic"].to_pylist()))
+
+
+def test_the_windows_of_a_grid_are_only_those_with_messages(spark: "SparkSession") -> None:
+    events = random_events(4)
+    found = rates(files_of(spark, events), peak=PeakRule("all"), most_topics=2)
+    kept = messages_in(events)
+    kept = kept[kept.topic.isin(found.grid.topics)]
+    assert found.grid.at.tolist() == sorted((kept.ts_ns // SECOND).unique())
+    assert (np.diff(found.grid.starts) > 0).all()
 
 
 def test_topics_beyond_the_limit_are_left_out_and_counted(spark: "SparkSession") -> None:

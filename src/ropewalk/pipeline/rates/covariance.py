@@ -110,6 +110,7 @@ def covariance_of(
             for first, block in _unpacked(blocks, len(mean))
         ]:
             done.result()
+    np.fill_diagonal(matrix, np.maximum(matrix.diagonal(), 0))  # rounding, of topics that are even
     return Covariance(grid.topics, grid.windows, mean, matrix)
 
 

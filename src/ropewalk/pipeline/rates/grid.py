@@ -29,6 +29,8 @@ class Grid:
     """Where each row begins, and the end."""
     columns: Numbers
     counts: Numbers
+    at: Longs
+    """The number of each row's window, ascending: which rows are neighbours in time."""
 
     @property
     def matrix(self) -> Any:
@@ -62,7 +64,8 @@ class Grid:
     @property
     def nbytes(self) -> int:
         """How much travels to a task."""
-        return int(self.starts.nbytes + self.columns.nbytes + self.counts.nbytes)
+        arrays = (self.starts, self.columns, self.counts, self.at)
+        return sum(one.nbytes for one in arrays)
 
 
 def grid_of(topics: Longs, windows: Longs, messages: Longs, total_windows: int) -> Grid:
@@ -81,17 +84,18 @@ def grid_of(topics: Longs, windows: Longs, messages: Longs, total_windows: int) 
     order = np.argsort(-carried, kind="stable")
     rank = np.empty(len(ids), np.int64)
     rank[order] = np.arange(len(ids))
-    _, rows = np.unique(windows, return_inverse=True)
-    shape = (int(rows.max(initial=-1)) + 1, len(ids))
-    matrix = csr_array((messages, (rows, rank[places])), shape=shape)
+    filled = messages > 0
+    at, rows = np.unique(windows[filled], return_inverse=True)
+    entries = messages[filled], (rows, rank[places[filled]])
+    matrix = csr_array(entries, shape=(len(at), len(ids)))
     matrix.sort_indices()
-    matrix.eliminate_zeros()
     return Grid(
         ids[order],
         total_windows,
         matrix.indptr.astype(np.int64),
         narrow(matrix.indices, max(len(ids) - 1, 0)),
         narrow(matrix.data, int(matrix.data.max(initial=0))),
+        at.astype(np.int64),
     )
 
 

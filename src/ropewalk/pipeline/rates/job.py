@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 MOST_TOPICS = 10_000
-RATES_FILES = (*FILES, "topics.parquet", "loadings.npy", "own.npy")
+COUNTS_FILE = "counts.npz"
+RATES_FILES = (*FILES, "topics.parquet", "loadings.npy", "own.npy", COUNTS_FILE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ class Rates:
     """What the job found."""
 
     topics: pa.Table
-    """The figures of every topic of the trace, by id."""
+    """The figures of every topic of the trace, by id, and its name."""
     peak: Peak
     grid: Grid
     covariance: Covariance
@@ -57,6 +58,14 @@ class Rates:
         pq.write_table(self.topics, folder / "topics.parquet", compression="zstd")
         np.save(folder / "loadings.npy", self.factors.loadings)
         np.save(folder / "own.npy", self.factors.own)
+        np.savez_compressed(
+            folder / COUNTS_FILE,
+            starts=self.grid.starts,
+            columns=self.grid.columns,
+            counts=self.grid.counts,
+            at=self.grid.at,
+            ranges=np.column_stack([self.peak.starts, self.peak.stops]),
+        )
 
 
 def rates(
@@ -74,12 +83,12 @@ def rates(
 ) -> Rates:
     """Rates of the topics in files of stored events (`store.FILES`).
 
-    `names` gives topics' names by id; `items` puts topics together by name. Beyond `most_topics`
-    the topics with fewest messages are left out, and the summary says how many. `tasks` merge the
-    counts: more of them need less memory each. Raises UsageError for options that make no sense,
-    and where there is nothing to count.
+    `names` gives topics' names by id; a topic that has none is called by its id. `items` puts
+    topics together by name. Beyond `most_topics` the topics with fewest messages are left out, and
+    the summary says how many. `tasks` merge the counts: more of them need less memory each.
+    Raises UsageError for options that make no sense, and where there is nothing to count.
     """
-    window_ns = _window_ns(window_s)
+    window_ns = window_ns_of(window_s)
     if most_topics < 1:
         raise UsageError(f"{most_topics} topics: write 1 or more")
     rule = peak or PeakRule()
@@ -92,7 +101,7 @@ def rates(
     made = covariance_of(files.sparkSession, grid, precision=precision)
     short = factors_of(grid, count=factors, tolerance=tolerance)
     traffic = _traffic(cells.figures, grid.topics)
-    called = [(names or {}).get(topic, str(topic)) for topic in grid.topics.tolist()]
+    called = _called(grid.topics, names or {})
     summary = {
         "rows": int(_figure(cells, "rows").sum()),
         "topics": len(cells.figures),
@@ -115,7 +124,7 @@ def rates(
     }
     made = Covariance(made.topics, made.windows, made.mean, made.matrix, about=summary)
     return Rates(
-        _table(cells),
+        _table(cells, names or {}),
         chosen,
         grid,
         made,
@@ -147,7 +156,8 @@ def _span(packed: "DataFrame") -> tuple[int, int]:
     return int(ends[0]), int(ends[1])
 
 
-def _window_ns(window_s: float) -> int:
+def window_ns_of(window_s: float) -> int:
+    """The length of a window in whole nanoseconds; raises UsageError if it can be none."""
     if not 1e-9 <= window_s <= 1e9:
         raise UsageError(f"windows of {window_s} s: write a positive number of seconds, up to 1e9")
     return round(window_s * 1e9)
@@ -166,6 +176,12 @@ def _traffic(figures: Longs, topics: Longs) -> Traffic:
     )
 
 
-def _table(cells: Merged) -> pa.Table:
+def _called(topics: Longs, names: Mapping[int, str]) -> list[str]:
+    return [names.get(topic, str(topic)) for topic in topics.tolist()]
+
+
+def _table(cells: Merged, names: Mapping[int, str]) -> pa.Table:
     figures = cells.figures[np.argsort(cells.figures[:, 0])]
-    return pa.table(dict(zip(TOPIC[:-1], figures.T, strict=False)))
+    columns = dict(zip(TOPIC[:-1], figures.T, strict=False))
+    called = pa.array(_called(figures[:, 0], names), pa.string())
+    return pa.table({"topic": columns.pop("topic"), "name": called, **columns})

@@ -90,6 +90,13 @@ class Peak:
         inside: npt.NDArray[np.bool_] = (at >= 0) & (windows < self.stops[at])
         return inside
 
+    def places(self, windows: Longs) -> Longs:
+        """The place of each window among those that count; all of them must."""
+        before = np.cumsum(self.stops - self.starts) - (self.stops - self.starts)
+        at = np.searchsorted(self.starts, windows, side="right") - 1
+        places: Longs = before[at] + windows - self.starts[at]
+        return places
+
 
 def peak_of(loads: Loads, rule: PeakRule) -> Peak:
     """The windows that a rule chooses."""
