@@ -20,7 +20,8 @@ from ropewalk.placement.solve.tabu import tabu
 
 SMALL = 160
 """Up to so many items tabu search looks at all moves and swaps."""
-SLACK = 0.002
+TINY = 24
+SLACK = 0.0005
 """What the least margin may lose, of itself, for a better product."""
 
 
@@ -54,9 +55,11 @@ class Found:
 def effort_for(problem: Problem) -> Effort:
     """What was measured to be enough, and not much more."""
     count, width = len(problem.items), len(problem.brokers)
+    if count <= TINY:
+        return Effort(30_000, 60, 12)
     if count <= SMALL:
-        return Effort(250_000 + 2_500 * count, 200 if count > 24 else 60, 4)
-    return Effort(min(max(4_000 * count, 20_000 * width), 12_000_000), 0, 4)
+        return Effort(400_000, 200, 4)
+    return Effort(min(max(1_500 * count, 40_000 * width, 1_000_000), 3_000_000), 0, 3)
 
 
 def search(
@@ -137,8 +140,10 @@ def improved(
 def _heat(ground: Ground, start: str) -> tuple[float, float]:
     """Temperatures in the unit of the objective. A good start for margins is not to be melted."""
     if ground.objective == Objective.MARGIN:
+        if len(ground.rank) <= TINY:
+            return (0.5, 1e-3)
         gentle = start == "specialised" or len(ground.rank) > SMALL
-        return (2e-3, 1e-6) if gentle else (3e-2, 1e-5)
+        return (1e-3, 1e-6) if gentle else (3e-2, 1e-5)
     if ground.objective == Objective.PRODUCT:
         return (5e-3, 1e-5)
     worth = float(ground.weights[0].sum())
