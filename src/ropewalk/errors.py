@@ -4,7 +4,8 @@
     ├── InputError            what was given cannot be used; carries findings (exit 2)
     │   └── FederationError   a federation file with faults, all of them
     ├── UsageError            a call or command line that makes no sense (exit 2)
-    └── MissingJavaError      Spark needs a JDK 17+ and none was found (exit 2)
+    ├── MissingJavaError      Spark needs a JDK 17+ and none was found (exit 2)
+    └── StoryError            an event that cannot happen now; carries what led there
 
 "Could not decide" is a value of a result, never an exception.
 """
@@ -38,3 +39,11 @@ class UsageError(RopewalkError):
 
 class MissingJavaError(RopewalkError):
     """Spark needs a JDK 17 or newer and none was found."""
+
+
+class StoryError(RopewalkError):
+    """An event that cannot happen now; `story` holds the events that led there, oldest first."""
+
+    def __init__(self, message: str, story: Sequence[str]) -> None:
+        self.story = tuple(story)
+        super().__init__("\n  ".join((message, *self.story)))
