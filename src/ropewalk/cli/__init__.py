@@ -18,6 +18,7 @@ from ropewalk.cli import (
     new,
     paths,
     pipeline,
+    place,
     read,
     route,
     schema,
@@ -33,7 +34,7 @@ class Verbs(typer.core.TyperGroup):
 
     ORDER = (
         *("new", "generate", "read", "verify", "diff", "smv", "route", "paths"),
-        *("pipeline", "trace"),
+        *("place", "pipeline", "trace"),
         *("explain", "schema", "demo"),
     )
 
@@ -64,6 +65,7 @@ app.command("diff")(diff.diff)
 app.command("smv")(smv.smv)
 app.add_typer(route.app, name="route")
 app.command("paths")(paths.paths)
+app.add_typer(place.app, name="place")
 app.add_typer(pipeline.app, name="pipeline")
 app.add_typer(trace.app, name="trace")
 app.command("demo")(demo.demo)

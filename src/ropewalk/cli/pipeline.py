@@ -68,7 +68,7 @@ def ingest_(
     with contract("pipeline ingest", as_json=as_json), started(master, remote, folder) as spark:
         from ropewalk.report.pipeline import ingest_text
 
-        summary = _ingest(spark, work_of(folder), traces, buckets)
+        summary = ingested(spark, work_of(folder), traces, buckets)
         _finish("pipeline ingest", "ok", summary, ingest_text(summary), as_json=as_json)
 
 
@@ -89,7 +89,7 @@ def rates_(
         from ropewalk.report.pipeline import rates_text
 
         work = work_of(folder)
-        summary = _rates(spark, work, window_s, peak, precision, factors, federation)
+        summary = rated(spark, work, window_s, peak, precision, factors, federation)
         _finish("pipeline rates", "ok", summary, rates_text(summary), as_json=as_json)
 
 
@@ -163,9 +163,9 @@ def all_(
         from ropewalk.report.pipeline import all_text
 
         work = work_of(folder)
-        summary: dict[str, Any] = {"ingest": _ingest(spark, work, traces, None)}
-        summary["rates"] = _rates(spark, work, window_s, peak, precision, factors, federation)
-        summary["calibrate"] = _calibrated_if_sampled(spark, work)
+        summary: dict[str, Any] = {"ingest": ingested(spark, work, traces, None)}
+        summary["rates"] = rated(spark, work, window_s, peak, precision, factors, federation)
+        summary["calibrate"] = calibrated_if_sampled(spark, work)
         audited, findings = _audit(spark, work, federation, deadline_ms, None)
         summary["audit"] = audited
         summary |= {key: audited[key] for key in ("missed", "spurious") if key in audited}
@@ -178,9 +178,10 @@ app.command("tables")(spread.tables)
 app.command("stream")(stream.stream)
 
 
-def _ingest(
+def ingested(
     spark: "SparkSession", work: "Work", traces: list[Path] | None, buckets: int | None
 ) -> dict[str, Any]:
+    """Take traces into the store of a working folder."""
     from ropewalk.pipeline.ingest.job import ingest
 
     with _step("ingest") as timed:
@@ -188,7 +189,7 @@ def _ingest(
     return {**done.summary, **timed}
 
 
-def _rates(
+def rated(
     spark: "SparkSession",
     work: "Work",
     window_s: float,
@@ -197,6 +198,7 @@ def _rates(
     factors: int | None,
     federation: Path | None,
 ) -> dict[str, Any]:
+    """Rates of a working folder's store."""
     from ropewalk.federation.loading import MAX_YAML_MB
     from ropewalk.pipeline.rates.job import rates
     from ropewalk.pipeline.store import open_store
@@ -210,7 +212,7 @@ def _rates(
         found = rates(
             store.contents(spark),
             window_s=window_s,
-            peak=_peak_rule(peak),
+            peak=peak_rule(peak),
             names=store.names("topic"),
             items=items,
             precision=precision,
@@ -220,7 +222,8 @@ def _rates(
     return {**found.summary, **timed}
 
 
-def _peak_rule(text: str) -> Any:
+def peak_rule(text: str) -> Any:
+    """The rule that an option names."""
     from ropewalk.pipeline.rates.peaks import PeakRule
 
     kind, _, value = text.partition(":")
@@ -251,7 +254,7 @@ def _calibrate(spark: "SparkSession", work: "Work", runs: Path | None) -> dict[s
     return {**found.summary, **timed}
 
 
-def _calibrated_if_sampled(spark: "SparkSession", work: "Work") -> dict[str, Any] | None:
+def calibrated_if_sampled(spark: "SparkSession", work: "Work") -> dict[str, Any] | None:
     """Calibration, or None where nobody recorded samples."""
     from ropewalk.pipeline.store import open_store
 

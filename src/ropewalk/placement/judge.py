@@ -172,9 +172,7 @@ def why_not(
     there = place.copy()
     there[item] = broker
     now = {(one.rule, one.what) for one in rejections(problem, place, model)}
-    return [
-        one for one in rejections(problem, there, model) if (one.rule, one.what) not in now
-    ]
+    return [one for one in rejections(problem, there, model) if (one.rule, one.what) not in now]
 
 
 def floor_of(risk: float | None) -> float:

@@ -45,7 +45,7 @@ class Spread:
     @property
     def variance(self) -> Reals:
         """The variance of each item."""
-        own = self.own + (self.loadings**2).sum(1)
+        own: Reals = self.own + (self.loadings**2).sum(1)
         return own + self.matrix.diagonal() if len(self.matrix) else own
 
     def times(self, weights: Reals) -> Reals:
@@ -95,24 +95,24 @@ class Rules:
     def filled(self) -> "Rules":
         """With limits that were not given at infinity, and one site for all brokers if none is."""
         brokers = len(self.allowed)
-        endless = np.full(brokers, np.inf)
-        given = {
-            name: endless
-            for name in PER_BROKER
-            if not len(getattr(self, name)) and name != "least_margin"
-        }
-        if not len(self.least_margin):
-            given["least_margin"] = -endless
         site = self.site if len(self.site) else np.zeros(brokers, np.int64)
         sites = self.sites or ("",) * (int(site.max(initial=0)) + 1)
-        wide = np.full(len(sites), np.inf)
+
+        def given(values: Reals, default: float = np.inf, length: int = brokers) -> Reals:
+            return values if len(values) else np.full(length, default)
+
         return replace(
             self,
-            **given,
+            least_margin=given(self.least_margin, -np.inf),
+            most_service_s=given(self.most_service_s),
+            most_delay_s=given(self.most_delay_s),
+            most_replication=given(self.most_replication),
+            most_items=given(self.most_items),
+            most_bytes_s=given(self.most_bytes_s),
             site=site,
             sites=sites,
-            most_items_at=self.most_items_at if len(self.most_items_at) else wide,
-            most_rate_at=self.most_rate_at if len(self.most_rate_at) else wide,
+            most_items_at=given(self.most_items_at, length=len(sites)),
+            most_rate_at=given(self.most_rate_at, length=len(sites)),
         )
 
 
@@ -242,7 +242,7 @@ def check_matrix(items: Sequence[str], matrix: Reals) -> None:
     if matrix.shape != (count, count):
         raise UsageError(f"covariance: {_size(matrix.shape)}, of {count} items it is square")
     if not np.isfinite(matrix).all():
-        a, b = np.argwhere(~np.isfinite(matrix))[0]
+        a, b = divmod(int((~np.isfinite(matrix)).argmax()), count)
         raise UsageError(f"covariance of {items[a]} and {items[b]}: {matrix[a, b]} is no number")
     if (matrix.diagonal() < 0).any():
         name = items[int((matrix.diagonal() < 0).argmax())]
@@ -250,7 +250,7 @@ def check_matrix(items: Sequence[str], matrix: Reals) -> None:
     scale = np.sqrt(np.outer(matrix.diagonal(), matrix.diagonal()))
     apart = np.abs(matrix - matrix.T)
     if (apart > 1e-6 * scale + 1e-12 * np.abs(matrix).max(initial=0.0)).any():
-        a, b = np.unravel_index(int((apart - 1e-6 * scale).argmax()), matrix.shape)
+        a, b = divmod(int((apart - 1e-6 * scale).argmax()), count)
         raise UsageError(
             f"covariance is not symmetric: of {items[a]} and {items[b]} it is {matrix[a, b]:g},"
             f" of {items[b]} and {items[a]} {matrix[b, a]:g}"

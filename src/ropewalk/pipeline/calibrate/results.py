@@ -133,6 +133,39 @@ def write_capacities(found: Calibrations, path: str | Path) -> None:
         raise UsageError(f"{path}: write to FILE.yaml or FILE.json")
 
 
+def read_capacities(path: str | Path) -> dict[str, Performance]:
+    """Costs of brokers by name, from a file as `write_capacities` makes it.
+
+    Raises UsageError for what cannot be read; the message names the broker and the cost.
+    """
+    import yaml
+
+    path = Path(path)
+    try:
+        found = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {error.strerror}") from None
+    except (yaml.YAMLError, UnicodeDecodeError):
+        raise UsageError(f"{path}: no YAML that can be read: calibrate again") from None
+    brokers = found.get("brokers") if isinstance(found, dict) else None
+    if not isinstance(brokers, dict):
+        raise UsageError(f"{path}: holds no capacities: `ropewalk pipeline calibrate` writes them")
+    return {str(name): _read_costs(path, name, one) for name, one in brokers.items()}
+
+
+def _read_costs(path: Path, name: object, one: object) -> Performance:
+    costs = one.get("capacity") if isinstance(one, dict) else None
+    if not isinstance(costs, dict) or set(costs) != set(COSTS):
+        raise UsageError(f"{path}: broker {name}: `capacity` needs {', '.join(COSTS)}")
+    for cost, value in costs.items():
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not number or not 0 <= value < float("inf"):
+            raise UsageError(
+                f"{path}: broker {name}: {cost} is {value!r}: write a number, 0 or more"
+            )
+    return Performance(**{cost: float(value) for cost, value in costs.items()})
+
+
 def named(fits: Iterable[tuple[str, Fit]], names: Mapping[int, str] | None) -> Calibrations:
     """Results by broker; ids of a trace by their names where these are given."""
     by_id = {str(number): name for number, name in (names or {}).items()}

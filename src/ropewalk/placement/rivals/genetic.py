@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ropewalk.kernels import kernel
+from ropewalk.placement.performance import Reals
 from ropewalk.placement.problem import Ints, Problem
 from ropewalk.placement.solve.ground import Ground, ground_of
 from ropewalk.placement.solve.scores import Objective, log_below, margin, upper_tail
@@ -77,7 +78,7 @@ def _breed(
 
 
 @kernel
-def _parent(fitness: Ints, size: int) -> int:
+def _parent(fitness: Reals, size: int) -> int:
     a, b = np.random.randint(0, size), np.random.randint(0, size)
     return a if fitness[a] > fitness[b] else b
 

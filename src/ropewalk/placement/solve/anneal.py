@@ -83,7 +83,9 @@ def anneal(
                 for _ in range(np.int64((again >> np.uint64(10)) & np.uint64(3))):
                     reach //= 3
                 reach = max(reach, 4)
-                far = np.int64(((again >> np.uint64(40)) * np.uint64(2 * reach + 1)) >> np.uint64(24))
+                far = np.int64(
+                    ((again >> np.uint64(40)) * np.uint64(2 * reach + 1)) >> np.uint64(24)
+                )
                 at = rank[i] + far - reach
                 if at < 0 or at >= count:
                     continue

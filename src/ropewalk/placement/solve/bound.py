@@ -7,11 +7,12 @@ part f, the price
 
     m / C + z^2 v / 2C^2 + sqrt(1 - p^2) sqrt(z^2 v m / C + z^4 v^2 / 4C^2) / C + p z f / C.
 
-Then no such set costs more than 1, for any p in [0, 1]: with C t = 1 + a / 2 + sqrt(f'^2 + a + a^2/4)
-the least share t of a broker per load, for own variance a and common part f' per load (scaled by
-C and z), the price per load is the part of it that is concave in a plus a tangent in f', so that a
-mixture costs no more than its mean. Summed over all items, with the best p, the price is the least
-number of brokers that a margin of z needs: `brokers_needed`. It is all closed form.
+Then no such set costs more than 1, for any p in [0, 1]. The least share t of a broker per load is
+C t = 1 + a / 2 + sqrt(g^2 + a + a^2 / 4), for own variance a and common part g per load (scaled by
+C and z). The price per load is the least of t less a tangent in g, which is concave in a, plus
+that tangent: so a mixture costs no more than its mean. Summed over all items, with the best p, the
+price is the least number of brokers that a margin of z needs: `brokers_needed`. It is all closed
+form.
 
 The formula (C - M/k) / sqrt(F^2/k^2 + V/k), which assumes that all brokers are alike, is no bound:
 brokers may specialise, some in few loads that vary much and others in many that vary little, and
@@ -120,9 +121,7 @@ def margin_bound(problem: Problem) -> float:
             return FAR
     for _ in range(ROUNDS):
         middle = (low + high) / 2
-        low, high = (
-            (middle, high) if brokers_needed(resources, middle) < brokers else (low, middle)
-        )
+        low, high = (middle, high) if brokers_needed(resources, middle) < brokers else (low, middle)
     return high
 
 
@@ -182,9 +181,9 @@ def _product_at(resources: Resources, z: float, least: float) -> float:
 def _most(t: float, ratio: tuple[float, float], tangent: float) -> float:
     """The worth of items, at prices of a margin, that fit a broker at t times that margin.
 
-    The largest of (A + p f) / (B + sqrt(t^2 f^2 + K)) over common parts f is A B - sqrt(K) sqrt(A^2 -
-    p^2 / t^2), as B^2 - K = 1; or p / t, far out. Then over own variances per load, between the
-    least and the largest of an item: in each cell every term is taken where it is worst.
+    The largest of (A + p f) / (B + sqrt(t^2 f^2 + K)) over common parts f is
+    A B - sqrt(K) sqrt(A^2 - p^2 / t^2), as B^2 - K = 1; or p / t, far out. Then over own variances
+    per load, between an item's least and largest: in each cell every term is taken where it is worst.
     """
     if t <= 0:
         return 1e6

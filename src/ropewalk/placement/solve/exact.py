@@ -86,7 +86,9 @@ def _twins(problem: Problem) -> Ints:
     )
     if rules.most_moves is not None:
         return np.arange(len(row))
-    return np.array([next(a for a in range(b + 1) if (row[a] == row[b]).all()) for b in range(len(row))])
+    return np.array(
+        [next(a for a in range(b + 1) if (row[a] == row[b]).all()) for b in range(len(row))]
+    )
 
 
 @kernel

@@ -11,6 +11,8 @@ from ropewalk.placement.problem import Ints, Problem
 from ropewalk.placement.solve.scores import margin, score
 
 Bytes = npt.NDArray[np.uint8]
+Whole = int | np.int64
+"""A number of an item or a broker; in a kernel it is a 64-bit one."""
 
 SERVICE, DELAY, COPIES, COUNT, VOLUME = range(5)
 """Columns of caps."""
@@ -101,9 +103,7 @@ def ground_of(problem: Problem, objective: int = 0, model: int = 0) -> Ground:
     site_caps = np.stack([rules.most_items_at, rules.most_rate_at], axis=1)
     first, rivals = _rivals(problem)
     bounded = rules.most_moves is not None and (rules.today >= 0).any()
-    ruled = bool(
-        np.isfinite(caps).any() or np.isfinite(site_caps).any() or len(rivals) or bounded
-    )
+    ruled = bool(np.isfinite(caps).any() or np.isfinite(site_caps).any() or len(rivals) or bounded)
     order = np.argsort(_own_per_load(problem), kind="stable")
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
@@ -152,10 +152,14 @@ def state_of(ground: Ground, place: Ints) -> State:
     count, width = ground.work.shape
     state = State(
         np.array(place, np.int64),
-        *(np.zeros(width) for _ in range(2)),
+        np.zeros(width),
+        np.zeros(width),
         np.zeros((width, count if len(ground.matrix) else 0)),
         np.zeros((width, ground.loadings.shape[1])),
-        *(np.zeros(width) for _ in range(4)),
+        np.zeros(width),
+        np.zeros(width),
+        np.zeros(width),
+        np.zeros(width),
         np.zeros((width, 4)),
         np.zeros(width),
         np.zeros((len(ground.site_caps), 2)),
@@ -204,7 +208,7 @@ def build(ground: Ground, state: State) -> None:
 
 
 @kernel
-def judge(ground: Ground, state: State, b: int, variance: float) -> None:
+def judge(ground: Ground, state: State, b: Whole, variance: float) -> None:
     """A broker's variance, margin, score and excess, from its sums."""
     state.variance[b] = variance
     z = margin(ground.model, ground.limit[b], state.load[b], variance)
@@ -218,7 +222,7 @@ def judge(ground: Ground, state: State, b: int, variance: float) -> None:
 @kernel
 def excess(
     ground: Ground,
-    b: int,
+    b: Whole,
     load: float,
     rate: float,
     copies: float,
@@ -256,9 +260,9 @@ def variance_after(
     sums: Reals,
     factors: Reals,
     own: Reals,
-    b: int,
-    out: int,
-    new: int,
+    b: Whole,
+    out: Whole,
+    new: Whole,
 ) -> tuple[float, float]:
     """The variance of a broker that gives `out` and takes `new`; -1 for none. Also its dense part.
 
@@ -308,9 +312,9 @@ def shift(
     factors: Reals,
     own: Reals,
     has: Reals,
-    i: int,
-    a: int,
-    b: int,
+    i: Whole,
+    a: Whole,
+    b: Whole,
 ) -> None:
     """Put i from a to b in all sums but the load and the dense part of the variance."""
     give = work[i, a]
@@ -332,7 +336,7 @@ def shift(
 
 @kernel
 def excess_after(
-    ground: Ground, state: State, b: int, out: int, new: int, load: float
+    ground: Ground, state: State, b: Whole, out: Whole, new: Whole, load: float
 ) -> float:
     """By how much a broker that gives `out` and takes `new` breaks its rules but the margin."""
     rate, copies, count, volume = (
@@ -355,7 +359,7 @@ def excess_after(
 
 
 @kernel
-def clashes(ground: Ground, place: Ints, item: int, b: int, leaving: int) -> int:
+def clashes(ground: Ground, place: Ints, item: Whole, b: Whole, leaving: Whole) -> int:
     """Rivals of an item at a broker, without one that leaves it."""
     found = 0
     for at in range(ground.first[item], ground.first[item + 1]):
@@ -366,7 +370,7 @@ def clashes(ground: Ground, place: Ints, item: int, b: int, leaving: int) -> int
 
 
 @kernel
-def permitted(ground: Ground, state: State, i: int, a: int, b: int, j: int) -> bool:
+def permitted(ground: Ground, state: State, i: Whole, a: Whole, b: Whole, j: Whole) -> bool:
     """Whether i may go from a to b, and j (or nobody, -1) from b to a, by rules on single items.
 
     What is broken already may stay broken, but not become worse.
@@ -394,7 +398,7 @@ def permitted(ground: Ground, state: State, i: int, a: int, b: int, j: int) -> b
 
 
 @kernel
-def _sites_permit(ground: Ground, state: State, i: int, a: int, b: int, j: int) -> bool:
+def _sites_permit(ground: Ground, state: State, i: Whole, a: Whole, b: Whole, j: Whole) -> bool:
     here, there = ground.site[a], ground.site[b]
     if here == there:
         return True
@@ -408,7 +412,7 @@ def _sites_permit(ground: Ground, state: State, i: int, a: int, b: int, j: int) 
 
 
 @kernel
-def note(ground: Ground, state: State, i: int, a: int, b: int, j: int) -> None:
+def note(ground: Ground, state: State, i: Whole, a: Whole, b: Whole, j: Whole) -> None:
     """Count a step, before it is taken, in what is counted over all brokers."""
     for side in range(2 if j >= 0 else 1):
         one, old, new = (j, b, a) if side else (i, a, b)

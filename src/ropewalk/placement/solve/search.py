@@ -150,9 +150,7 @@ def _heat(ground: Ground, start: str) -> tuple[float, float]:
     return (5e-3 * worth, 1e-5 * worth)
 
 
-def _then_product(
-    problem: Problem, found: Found, model: Model, effort: Effort, seed: int
-) -> Found:
+def _then_product(problem: Problem, found: Found, model: Model, effort: Effort, seed: int) -> Found:
     floor = found.value - SLACK * abs(found.value)
     rules = replace(problem.rules, least_margin=np.maximum(problem.rules.least_margin, floor))
     if found.excess > 0:

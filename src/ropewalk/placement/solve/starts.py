@@ -34,7 +34,9 @@ def specialised(problem: Problem, order: Ints) -> Ints:
 def random(problem: Problem, seed: int) -> Ints:
     """Each item at a random broker of those allowed."""
     rng = np.random.default_rng(seed)
-    return np.where(problem.rules.allowed, rng.random(problem.rules.allowed.shape), -1.0).argmax(0)
+    drawn = np.where(problem.rules.allowed, rng.random(problem.rules.allowed.shape), -1.0)
+    place: Ints = drawn.argmax(0)
+    return place
 
 
 def _allowed_only(problem: Problem, place: Ints) -> Ints:

@@ -12,6 +12,7 @@ from ropewalk.placement.solve.anneal import whole
 from ropewalk.placement.solve.ground import (
     Ground,
     State,
+    Whole,
     build,
     excess_after,
     note,
@@ -20,6 +21,7 @@ from ropewalk.placement.solve.ground import (
     variance_after,
 )
 from ropewalk.placement.solve.scores import margin, score
+from ropewalk.placement.solve.stepwise import resum
 
 LEAST_REST, MORE_REST = 4, 7
 """How many turns an item stays where it came to: at least, and at most so many more."""
@@ -47,7 +49,9 @@ def tabu(
     while turn < turns and width > 1:
         turn += 1
         now_excess, now = whole(ground, state)
-        chosen, with_, to = -1, -1, -1
+        chosen: Whole = -1
+        with_: Whole = -1
+        to: Whole = -1
         fewest, most = np.inf, -np.inf
         for i in range(count):
             a = place[i]
@@ -106,8 +110,8 @@ def tabu(
             shift(
                 matrix, loadings, own_of, work, weights, place, sums, factors, own, has, with_, b, a
             )
-        _resum(ground, state, a)
-        _resum(ground, state, b)
+        resum(ground, state, a)
+        resum(ground, state, b)
         if turn % 256 == 0:
             build(ground, state)
         now_excess, now = whole(ground, state)
@@ -117,24 +121,3 @@ def tabu(
             if value >= goal and excess <= 1e-12:
                 break
     return excess, value, turn
-
-
-@kernel
-def _resum(ground: Ground, state: State, b: int) -> None:
-    """A broker's load, variance, margin, score and excess from its items: O(items)."""
-    load, dense, common = 0.0, 0.0, 0.0
-    for i in range(len(state.place)):
-        if state.place[i] == b:
-            load += ground.work[i, b] * ground.weights[0, i]
-            if len(ground.matrix) > 0:
-                dense += ground.work[i, b] * state.sums[b, i]
-    for f in range(ground.loadings.shape[1]):
-        common += state.factors[b, f] ** 2
-    state.load[b], state.dense[b] = load, dense
-    variance = dense + state.own[b] + common
-    z = margin(ground.model, ground.limit[b], load, variance)
-    state.variance[b], state.margin[b] = variance, z
-    state.score[b] = score(ground.objective, z, variance, state.has[b, 0], ground.limit[b])
-    state.excess[b] = max(0.0, ground.floor[b] - z)
-    if ground.ruled:
-        state.excess[b] += excess_after(ground, state, b, -1, -1, load)

@@ -1,0 +1,394 @@
+"""`ropewalk place`: where items go; `place explain`, `place replay`."""
+
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+import typer.core
+
+from ropewalk.cli.contract import Json, contract, finish, progress
+from ropewalk.cli.files import Source, load_from
+from ropewalk.cli.pipeline import Peak, Window
+from ropewalk.cli.spark import Master, Remote, started, work_of
+from ropewalk.errors import UsageError
+from ropewalk.report.document import Document
+
+if TYPE_CHECKING:
+    from ropewalk.federation import Federation
+    from ropewalk.federation.facts import Performance
+    from ropewalk.pipeline.folders import Work
+    from ropewalk.pipeline.rates.stats import Stats
+    from ropewalk.placement.inputs import Input
+    from ropewalk.placement.place import Placed
+    from ropewalk.placement.plan import ReadPlan
+
+WRITE = "items"
+
+
+class Placing(typer.core.TyperGroup):
+    """`place FILE` stands for `place items FILE`; the other commands are named."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put in the command that is not named."""
+        if args and args[0] not in {*self.commands, "-h", "--help"}:
+            args = [WRITE, *args]
+        return super().parse_args(ctx, args)
+
+
+app = typer.Typer(
+    cls=Placing,
+    help="Place items on brokers so that bursts that rise together do not share one:"
+    " place FILE --stats DIR [-o plan.yaml]; `place items --help` has it all.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+PlanFile = Annotated[Path, typer.Argument(help="A plan that `ropewalk place` wrote.")]
+Statistics = Annotated[
+    Path | None,
+    typer.Option(
+        "--stats",
+        help="What `pipeline rates` wrote, or a folder with means.csv and covariance.csv.",
+    ),
+]
+Capacities = Annotated[
+    Path | None,
+    typer.Option(
+        help="What `pipeline calibrate` wrote. Default: capacities.yaml beside the"
+        " statistics. The federation file's own win."
+    ),
+]
+
+
+@app.command(WRITE)
+def items(
+    path: Source,
+    stats: Statistics = None,
+    from_trace: Annotated[
+        Path | None,
+        typer.Option(
+            help="A working folder with traces: ingest, rates and calibrate it first, on Spark."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            help="The plan, *.yaml; policies go beside it. Nothing else"
+            " is changed: agents carry a plan out.",
+        ),
+    ] = None,
+    capacities: Capacities = None,
+    objective: Annotated[
+        Literal["margin", "product", "utility", "excess"],
+        typer.Option(
+            help="margin: the least margin, then the product; product: nobody"
+            " overloaded; utility, excess: messages less a penalty."
+        ),
+    ] = "margin",
+    model: Annotated[
+        Literal["normal", "lognormal"], typer.Option(help="How a broker's load is distributed.")
+    ] = "normal",
+    gain: Annotated[
+        float,
+        typer.Option(
+            min=0, max=1, help="How much of the possible gain is enough: less needs fewer moves."
+        ),
+    ] = 0.9,
+    failures: Annotated[
+        int, typer.Option(min=0, max=2, help="Policies for so many brokers down at once.")
+    ] = 2,
+    without: Annotated[
+        list[str] | None, typer.Option(help="A broker that gets nothing; may be repeated.")
+    ] = None,
+    silent: Annotated[
+        bool, typer.Option("--silent", help="Items without a rate carry nothing.")
+    ] = False,
+    pictures: Annotated[
+        Path | None, typer.Option(help="A folder for risk.png, correlation.png and gap.png.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same plan.")] = 1,
+    window_s: Window = 1.0,
+    peak: Peak = "busiest:1",
+    master: Master = None,
+    remote: Remote = None,
+    as_json: Json = False,
+) -> None:
+    """Make a plan (`place FILE` is short for this). It is a dry run: nothing is moved."""
+    with contract("place", as_json=as_json):
+        from ropewalk.placement.plan import plan_of
+        from ropewalk.placement.solve.scores import Model, Objective
+        from ropewalk.report.placement import draw, plan_lines
+
+        start = perf_counter()
+        _check_outputs(out, pictures)
+        if (stats is None) == (from_trace is None):
+            raise UsageError("say --stats DIR or --from-trace DIR, one of them")
+        federation = _load(path)
+        timed: dict[str, float] = {}
+        if from_trace is not None:
+            work = work_of(from_trace)
+            timed = _measured(work, path, window_s, peak, master, remote)
+            stats, capacities = work.rates, capacities or _existing(work.capacities)
+        assert stats is not None  # noqa: S101  (one of the two was given)
+        found = input_of(federation, stats, capacities, without or [], silent=silent)
+        goal, how = Objective[objective.upper()], Model[model.upper()]
+        with progress("placing"):
+            placed = _placed(found, goal, how, gain, failures, seed)
+        made_from = {
+            "federation": str(path),
+            "stats": str(stats),
+            **({"capacities": str(capacities)} if capacities else {}),
+            **({"without": ",".join(without)} if without else {}),
+            "silent": silent,
+        }
+        plan = plan_of(placed, made_from)
+        notes = [*found.notes, *_checked(placed, found, _stats(stats))]
+        if out is not None:
+            plan["policies"] = _write(plan, placed, out)
+        drawn = [str(one) for one in draw(placed, pictures)] if pictures else []
+        summary = {
+            **plan,
+            "notes": notes,
+            "pictures": drawn,
+            "timed": {**timed, "seconds": round(perf_counter() - start, 3)},
+        }
+        text = plan_lines(plan, notes)
+        if out is not None:
+            text += f"\nWrote {out} (version {plan['version']}) and {plan['policies']['file']}."
+        document = Document(
+            "place", "findings" if placed.broken else "ok", summary, _findings(placed, path)
+        )
+        finish(document, as_json=as_json, text=text)
+
+
+@app.command("explain")
+def explain(
+    plan: PlanFile,
+    item: Annotated[str, typer.Argument(help="An item of the plan.")],
+    as_json: Json = False,
+) -> None:
+    """Tell why an item is where a plan puts it, and what other brokers would mean."""
+    with contract("place explain", as_json=as_json):
+        from ropewalk.placement.solve.scores import Model
+        from ropewalk.report.placement import explained, explained_text
+
+        read = _read(plan)
+        if item not in read.items:
+            raise UsageError(f"{plan}: there is no item {item!r} in this plan{_near(item, read)}")
+        found = _again(read, plan)
+        place = _place(found, read, plan)
+        told = explained(
+            found.problem, place, found.problem.items.index(item), Model[read.goal["model"].upper()]
+        )
+        finish(Document("place explain", "ok", told), as_json=as_json, text=explained_text(told))
+
+
+@app.command("replay")
+def replay_(
+    plan: PlanFile,
+    folder: Annotated[Path, typer.Argument(help="A working folder with an ingested trace.")],
+    peak: Peak = "busiest:1",
+    master: Master = None,
+    remote: Remote = None,
+    as_json: Json = False,
+) -> None:
+    """Replay a trace under a plan: how often each broker would really have been overloaded."""
+    from ropewalk.cli.pipeline import peak_rule
+
+    with contract("place replay", as_json=as_json), started(master, remote, folder) as spark:
+        rule = peak_rule(peak)
+        from ropewalk.cli.replaying import replay_text, replayed
+        from ropewalk.findings import Finding, Where
+
+        read = _read(plan)
+        found = _again(read, plan)
+        place = _place(found, read, plan)
+        with progress("replaying"):
+            summary = replayed(spark, work_of(folder), found, place, read.goal["model"], rule)
+        wrong = [
+            Finding("L002", one["text"], Where(str(plan)))
+            for one in summary["brokers"]
+            if not one["confirmed"]
+        ]
+        document = Document("place replay", "findings" if wrong else "ok", summary, wrong)
+        finish(document, as_json=as_json, text=replay_text(summary))
+
+
+def _placed(
+    found: "Input", goal: Any, model: Any, gain: float, failures: int, seed: int
+) -> "Placed":
+    from ropewalk.placement.place import place
+
+    return place(found.problem, goal, model=model, gain=gain, at_once=failures, seed=seed)
+
+
+def _load(path: Path) -> "Federation":
+    from ropewalk.federation.loading import MAX_YAML_MB
+
+    return load_from(path, max_mb=MAX_YAML_MB)
+
+
+def _stats(path: Path) -> "Stats":
+    from ropewalk.pipeline.rates.stats import load_stats
+
+    return load_stats(path)
+
+
+def input_of(
+    federation: "Federation",
+    stats: Path,
+    capacities: Path | None,
+    without: list[str],
+    *,
+    silent: bool,
+) -> "Input":
+    """The problem of a federation and its statistics."""
+    from ropewalk.placement.inputs import problem_of
+
+    beside = stats.parent / "capacities.yaml" if stats.is_dir() else None
+    known = _capacities(capacities or (_existing(beside) if beside else None))
+    loaded = _stats(stats)
+    try:
+        return problem_of(federation, loaded, capacities=known, without=without, silent=silent)
+    except UsageError as error:
+        raise UsageError(f"{stats}: {error}") from None
+
+
+def _existing(path: Path) -> Path | None:
+    return path if path.is_file() else None
+
+
+def _capacities(path: Path | None) -> dict[str, "Performance"]:
+    if path is None:
+        return {}
+    from ropewalk.pipeline.calibrate.results import read_capacities
+
+    return read_capacities(path)
+
+
+def _measured(
+    work: "Work", path: Path, window_s: float, peak: str, master: str | None, remote: str | None
+) -> dict[str, float]:
+    """Ingest, rates and calibration of a working folder, on Spark; how long each took."""
+    from ropewalk.cli.pipeline import calibrated_if_sampled, ingested, rated
+
+    with started(master, remote, work.folder) as spark:
+        taken = ingested(spark, work, None, None)
+        counted = rated(spark, work, window_s, peak, "float64", None, path)
+        tuned = calibrated_if_sampled(spark, work)
+    return {
+        "ingest_s": taken["seconds"],
+        "rates_s": counted["seconds"],
+        "calibrate_s": tuned["seconds"] if tuned else 0.0,
+    }
+
+
+def _checked(placed: "Placed", found: "Input", stats: "Stats") -> list[str]:
+    """Whether what was seen in the peak agrees with the model."""
+    if stats.counts is None or stats.window_s is None:
+        return []
+    from ropewalk.placement.inputs import peaks_of
+    from ropewalk.placement.judge import percent
+    from ropewalk.placement.risk import margins, risk_of, seen
+
+    counts = stats.counts.matrix(len(stats.names))
+    peaks = peaks_of(found, counts, stats.counts.windows, stats.window_s)
+    risk = risk_of(margins(placed.problem, placed.place, placed.model))
+    wrong = [
+        (broker, one, expected)
+        for broker, one, expected in zip(
+            placed.problem.brokers, seen(placed.problem, placed.place, peaks), risk, strict=True
+        )
+        if not one.low <= expected <= one.high
+    ]
+    if not wrong:
+        return []
+    broker, one, expected = max(wrong, key=lambda row: abs(row[1].share - row[2]))
+    other = "lognormal" if placed.model.name == "NORMAL" else "normal"
+    return [
+        f"the {placed.model.name.lower()} model is off for {len(wrong)} of"
+        f" {len(risk)} brokers: {broker} would have been overloaded in {percent(one.share)} of the"
+        f" windows, not {percent(expected)}; see what --model {other} says"
+    ]
+
+
+def _check_outputs(out: Path | None, pictures: Path | None) -> None:
+    if out is not None:
+        if out.suffix not in (".yaml", ".yml"):
+            raise UsageError(f"{out}: name the plan *.yaml")
+        if not out.parent.is_dir():
+            raise UsageError(f"{out}: there is no folder {out.parent}: make it, or name another")
+    if pictures is not None and not pictures.is_dir():
+        raise UsageError(f"{pictures}: there is no such folder: make it, or name another")
+
+
+def _write(plan: dict[str, Any], placed: "Placed", out: Path) -> dict[str, str]:
+    """The policies, then the plan that names them."""
+    from ropewalk.federation.saving import write_text
+    from ropewalk.placement.plan import plan_text
+
+    beside = out.with_name(f"{out.stem}.policies.json")
+    named = {"file": beside.name, "version": placed.cases.version}
+    write_text(beside, placed.cases.text())
+    write_text(out, plan_text({**plan, "policies": named}))
+    return named
+
+
+def _read(path: Path) -> "ReadPlan":
+    import yaml
+
+    from ropewalk.placement.plan import read_plan
+
+    try:
+        found = yaml.load(path.read_text(encoding="utf-8"), yaml.BaseLoader)  # noqa: S506
+    except (yaml.YAMLError, UnicodeDecodeError):
+        raise UsageError(f"{path}: no YAML that can be read: make the plan anew") from None
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {error.strerror}") from None
+    return read_plan(found, str(path))
+
+
+def _again(read: "ReadPlan", plan: Path) -> "Input":
+    """The problem that a plan was made of."""
+    made = read.made_from
+    capacities = Path(made["capacities"]) if made.get("capacities") else None
+    without = [one for one in made.get("without", "").split(",") if one]
+    try:
+        federation = _load(Path(made["federation"]))
+        return input_of(
+            federation,
+            Path(made["stats"]),
+            capacities,
+            without,
+            silent=made.get("silent") == "True",
+        )
+    except KeyError as error:
+        raise UsageError(f"{plan}: it does not say of what it was made: {error}") from None
+
+
+def _place(found: "Input", read: "ReadPlan", plan: Path) -> Any:
+    import numpy as np
+
+    number = {name: b for b, name in enumerate(found.problem.brokers)}
+    try:
+        return np.array([number[read.items[name]] for name in found.problem.items], np.int64)
+    except KeyError as error:
+        raise UsageError(
+            f"{plan}: the federation has changed since ({error} is new): make the plan anew"
+        ) from None
+
+
+def _near(item: str, read: "ReadPlan") -> str:
+    from difflib import get_close_matches
+
+    found = get_close_matches(item, read.items, 1)
+    return f": did you mean {found[0]!r}?" if found else ""
+
+
+def _findings(placed: "Placed", path: Path) -> list[Any]:
+    from ropewalk.findings import Finding, Where
+
+    return [Finding("L001", one.reason, Where(str(path))) for one in placed.broken]

@@ -1,0 +1,284 @@
+"""From today's placement to another: as few moves as will do, in an order that overloads nobody."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from ropewalk.kernels import kernel
+from ropewalk.placement.performance import Reals
+from ropewalk.placement.problem import Ints, Problem, Rules, Spread
+from ropewalk.placement.solve.anneal import whole
+from ropewalk.placement.solve.ground import (
+    Ground,
+    State,
+    Whole,
+    excess_after,
+    ground_of,
+    judge,
+    note,
+    permitted,
+    shift,
+    state_of,
+    variance_after,
+)
+from ropewalk.placement.solve.scores import Model, margin
+
+KEEP = 0.002
+"""What the least margin may lose, of itself, for fewer moves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A step of a plan."""
+
+    item: int
+    source: int
+    """NOWHERE for an item that is at no broker yet."""
+    target: int
+    margin_source: float
+    margin_target: float
+    """Of both brokers after it."""
+    least_margin: float
+    """Of all brokers after it."""
+    on_the_way: bool
+    """The item is put aside here to make room, and moves on later."""
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """Moves in order, and whether nobody is worse off on the way than the worst at both ends."""
+
+    moves: tuple[Move, ...]
+    least_margin: float
+    """The least of all brokers at any time, from today on."""
+    safe: bool
+
+
+def relabelled(problem: Problem, place: Ints) -> Ints:
+    """The same placement with brokers that are alike exchanged so that fewest items move."""
+    today = problem.rules.today
+    if not (today >= 0).any():
+        return place
+    row = np.column_stack(
+        [problem.limit, problem.work_s, problem.rules.allowed, problem.rules.site]
+        + [getattr(problem.rules, name) for name in _LIKE]
+    )
+    _, kind = np.unique(row, axis=0, return_inverse=True)
+    new = np.arange(len(problem.brokers))
+    for one in np.unique(kind):
+        alike = np.flatnonzero(kind == one)
+        stays = np.array([[((place == a) & (today == b)).sum() for b in alike] for a in alike])
+        rows, columns = linear_sum_assignment(-stays)
+        new[alike[rows]] = alike[columns]
+    return new[place]
+
+
+_LIKE = (
+    "least_margin",
+    "most_service_s",
+    "most_delay_s",
+    "most_replication",
+    "most_items",
+    "most_bytes_s",
+)
+
+
+def settled(problem: Problem, place: Ints, model: Model = Model.NORMAL, keep: float = KEEP) -> Ints:
+    """The same placement without moves that hardly matter: those items stay where they are."""
+    ground = ground_of(problem, 0, model)
+    state = state_of(ground, place)
+    floor = float(state.margin.min())
+    order = np.argsort(problem.load.max(0), kind="stable")
+    _settle(ground, state, order, floor - keep * abs(floor))
+    return state.place
+
+
+@kernel
+def _settle(ground: Ground, state: State, order: Ints, floor: float) -> None:
+    for i in order:
+        a, b = state.place[i], ground.today[i]
+        if b < 0 or a == b or not permitted(ground, state, i, a, b, -1):
+            continue
+        z_a, z_b, excess = _after(ground, state, i, a, b)
+        if min(z_a, z_b) >= floor and excess <= state.excess[a] + state.excess[b] + 1e-12:
+            _take(ground, state, i, a, b)
+
+
+def way(problem: Problem, place: Ints, model: Model = Model.NORMAL) -> Way:
+    """Moves from today's placement to another, one item at a time.
+
+    No broker's margin falls below that of the worst broker at either end, nor its own there if
+    that is less. Where no next move is left then, an item is put aside at a third broker; where
+    that does not help either, the least bad move is made, and `safe` says so. Items that are
+    nowhere yet come where they go, last.
+    """
+    today = problem.rules.today
+    known = np.flatnonzero(today >= 0)
+    new = np.flatnonzero(today < 0)
+    ground = ground_of(problem, 0, model)
+    start = _without(problem, new)
+    first = ground_of(start, 0, model)
+    here = np.where(today >= 0, today, 0)
+    state = state_of(first, here)
+    begin = state.margin.copy()
+    goal = state_of(first, np.where(today >= 0, place, 0)).margin
+    worst = min(begin.min(), goal.min())
+    floor = np.minimum(np.minimum(begin, goal), worst) - 1e-9
+    steps, margins, safe = _order(first, state, place, known[place[known] != today[known]], floor)
+    moves = [
+        Move(int(i), int(a), int(b), float(z[0]), float(z[1]), float(z[2]), bool(aside))
+        for (i, a, b, aside), z in zip(steps, margins, strict=True)
+    ]
+    after = state_of(ground, place).margin
+    moves += [
+        Move(int(i), -1, int(place[i]), np.nan, after[place[i]], after.min(), False) for i in new
+    ]
+    least = min([float(begin.min()), *(one.least_margin for one in moves)])
+    return Way(tuple(moves), least, bool(safe))
+
+
+def _without(problem: Problem, items: Ints) -> Problem:
+    """A problem in which some items carry nothing, and rules do not count: only margins do."""
+    keep = np.ones(len(problem.items))
+    keep[items] = 0
+    spread = problem.spread
+    matrix = spread.matrix * np.outer(keep, keep) if len(spread.matrix) else spread.matrix
+    return replace(
+        problem,
+        rate_msgs_s=problem.rate_msgs_s * keep,
+        spread=Spread(matrix, spread.loadings * keep[:, None], spread.own * keep),
+        rules=Rules.none(len(problem.brokers), len(problem.items)),
+    )
+
+
+@kernel
+def _after(
+    ground: Ground, state: State, i: Whole, a: Whole, b: Whole
+) -> tuple[float, float, float]:
+    """Margins of both brokers after a move, and by how much they break rules."""
+    found = np.zeros(3)
+    for side in range(2):
+        c = b if side else a
+        out, new = (-1, i) if side else (i, -1)
+        variance, _ = variance_after(
+            ground.matrix,
+            ground.loadings,
+            ground.own,
+            ground.work,
+            state.dense,
+            state.sums,
+            state.factors,
+            state.own,
+            c,
+            out,
+            new,
+        )
+        load = state.load[c] + (1 if side else -1) * ground.work[i, c] * ground.weights[0, i]
+        found[side] = margin(ground.model, ground.limit[c], load, variance)
+        found[2] += max(0.0, ground.floor[c] - found[side])
+        if ground.ruled:
+            found[2] += excess_after(ground, state, c, out, new, load)
+    return found[0], found[1], found[2]
+
+
+@kernel
+def _take(ground: Ground, state: State, i: Whole, a: Whole, b: Whole) -> None:
+    variances = np.zeros(2)
+    for side in range(2):
+        c = b if side else a
+        out, new = (-1, i) if side else (i, -1)
+        variances[side], dense = variance_after(
+            ground.matrix,
+            ground.loadings,
+            ground.own,
+            ground.work,
+            state.dense,
+            state.sums,
+            state.factors,
+            state.own,
+            c,
+            out,
+            new,
+        )
+        state.dense[c] = dense
+        state.load[c] += (1 if side else -1) * ground.work[i, c] * ground.weights[0, i]
+    note(ground, state, i, a, b, -1)
+    shift(
+        ground.matrix,
+        ground.loadings,
+        ground.own,
+        ground.work,
+        ground.weights,
+        state.place,
+        state.sums,
+        state.factors,
+        state.own,
+        state.has,
+        i,
+        a,
+        b,
+    )
+    judge(ground, state, a, variances[0])
+    judge(ground, state, b, variances[1])
+
+
+@kernel
+def _order(
+    ground: Ground, state: State, goal: Ints, pending: Ints, floor: Reals
+) -> tuple[Ints, Reals, bool]:
+    """The next move is the one that leaves the two brokers best off, of those that hurt nobody."""
+    most = 3 * len(pending) + 1
+    steps, margins = np.zeros((most, 4), np.int64), np.zeros((most, 3))
+    taken, left, safe, asides = 0, len(pending), True, 0
+    waiting = pending.copy()
+    while left > 0:
+        best, gain, hurt, spared = -1, -np.inf, -1, -np.inf
+        for at in range(left):
+            i = waiting[at]
+            z_a, z_b, _ = _after(ground, state, i, state.place[i], goal[i])
+            room = min(z_a - floor[state.place[i]], z_b - floor[goal[i]])
+            if room >= 0 and min(z_a, z_b) > gain:
+                best, gain = at, min(z_a, z_b)
+            if room > spared:
+                hurt, spared = at, room
+        target: Whole = -1
+        aside = False
+        if best < 0 and asides < len(pending):
+            best, target = _aside(ground, state, goal, waiting[:left], floor)
+            aside = best >= 0
+            asides += aside
+        if best < 0:
+            best, safe = hurt, False
+        i = waiting[best]
+        a = state.place[i]
+        b = target if aside else goal[i]
+        _take(ground, state, i, a, b)
+        steps[taken, 0], steps[taken, 1], steps[taken, 2] = i, a, b
+        steps[taken, 3] = 1 if aside else 0
+        margins[taken, 0], margins[taken, 1] = state.margin[a], state.margin[b]
+        margins[taken, 2] = whole(ground, state)[1]
+        taken += 1
+        if not aside:
+            waiting[best] = waiting[left - 1]
+            left -= 1
+    return steps[:taken], margins[:taken], safe
+
+
+@kernel
+def _aside(
+    ground: Ground, state: State, goal: Ints, waiting: Ints, floor: Reals
+) -> tuple[int, Whole]:
+    """An item in the way of another, and a third broker where it hurts nobody; -1 if none."""
+    best, where, gain = -1, -1, -np.inf
+    for at in range(len(waiting)):
+        i = waiting[at]
+        a = state.place[i]
+        for b in range(len(state.load)):
+            if b == a or b == goal[i]:
+                continue
+            z_a, z_b, _ = _after(ground, state, i, a, b)
+            room = min(z_a - floor[a], z_b - floor[b])
+            if room >= 0 and room > gain:
+                best, where, gain = at, b, room
+    return best, where

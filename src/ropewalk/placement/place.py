@@ -1,0 +1,142 @@
+"""The whole of it: search, bound, as few moves as give most of the gain, their order, policies."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ropewalk.placement.judge import Rejection, rejections
+from ropewalk.placement.moves import Way, relabelled, settled, way
+from ropewalk.placement.policies import CaseBase, Policy, case_base, policies
+from ropewalk.placement.problem import Ints, Problem
+from ropewalk.placement.risk import margins
+from ropewalk.placement.solve import starts
+from ropewalk.placement.solve.bound import margin_bound, product_bound
+from ropewalk.placement.solve.exact import exact
+from ropewalk.placement.solve.ground import ground_of, state_of
+from ropewalk.placement.solve.scores import Model, Objective
+from ropewalk.placement.solve.search import Effort, Found, search
+from ropewalk.placement.solve.stepwise import nearer
+
+GAIN = 0.9
+EXACT_NODES = 300_000
+TINY = 14
+"""Up to so many items the best placement is proven, if that takes no longer than a moment."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A placement, how it was found and how good it can be at most."""
+
+    problem: Problem
+    objective: Objective
+    model: Model
+    today: Ints | None
+    """None if some item is nowhere today."""
+    place: Ints
+    best: Ints
+    """The best placement that was found, whatever moves it takes."""
+    bound: float | None
+    """Of the least margin, or of the product's logarithm; None where there is none."""
+    proven: bool
+    way: Way
+    cases: CaseBase
+    policies: tuple[Policy, ...]
+    broken: tuple[Rejection, ...]
+
+    @property
+    def moves(self) -> int:
+        """Items that are elsewhere than today."""
+        return int((self.problem.rules.today != self.place).sum())
+
+    @property
+    def best_moves(self) -> int:
+        """Items that the best placement would move."""
+        return int((self.problem.rules.today != self.best).sum())
+
+
+def place(
+    problem: Problem,
+    objective: Objective = Objective.MARGIN,
+    *,
+    model: Model = Model.NORMAL,
+    gain: float = GAIN,
+    at_once: int = 2,
+    seed: int = 1,
+    effort: Effort | None = None,
+) -> Placed:
+    """Place items on brokers.
+
+    From a known placement as few items are moved as give the part `gain` of what the least margin
+    can gain. Policies are made for all failures of up to `at_once` brokers.
+    """
+    found, proven = best_of(problem, objective, model=model, seed=seed, effort=effort)
+    best = relabelled(problem, found.place)
+    chosen = _near(problem, best, objective, model, gain)
+    known = bool((problem.rules.today >= 0).all())
+    made = policies(problem, chosen, at_once=at_once, model=model) if at_once else []
+    return Placed(
+        problem,
+        objective,
+        model,
+        problem.rules.today if known else None,
+        chosen,
+        best,
+        _bound(problem, objective, model),
+        proven and bool((chosen == best).all()),
+        way(problem, chosen, model),
+        case_base(problem, chosen, made),
+        tuple(made),
+        tuple(rejections(problem, chosen, model)),
+    )
+
+
+def best_of(
+    problem: Problem,
+    objective: Objective,
+    *,
+    model: Model = Model.NORMAL,
+    seed: int = 1,
+    effort: Effort | None = None,
+) -> tuple[Found, bool]:
+    """The best placement that is found; of few items it is also proven to be the best."""
+    found = search(problem, objective, model=model, seed=seed, effort=effort)
+    if len(problem.items) > TINY or found.excess > 0:
+        return found, False
+    value = _value(problem, found.place, objective, model)
+    sure = exact(problem, objective, model=model, known=value, most_nodes=EXACT_NODES)
+    if sure.place is None:
+        return found, sure.proven
+    return replace(found, place=sure.place, value=sure.value), sure.proven
+
+
+def _value(problem: Problem, where: Ints, objective: Objective, model: Model) -> float:
+    state = state_of(ground_of(problem, objective, model), where)
+    return float(state.score.min() if objective is Objective.MARGIN else state.score.sum()) - 1e-5
+
+
+def _near(problem: Problem, best: Ints, objective: Objective, model: Model, gain: float) -> Ints:
+    """A placement near today's that is nearly as good as the best; else the best itself."""
+    if objective is not Objective.MARGIN or not (problem.rules.today >= 0).any():
+        return best
+    start = starts.today(problem)
+    ground = ground_of(problem, objective, model)
+    now, most = (float(margins(problem, one, model).min()) for one in (start, best))
+    goal = now + gain * (most - now)
+    near = nearer(ground, state_of(ground, start), goal)
+    broken, reached = rejections(problem, near, model), float(margins(problem, near, model).min())
+    if broken and not rejections(problem, best, model):
+        return settled(problem, best, model)
+    if reached >= goal - 1e-9 or reached >= most or problem.rules.most_moves is not None:
+        return near if reached >= most or reached >= goal - 1e-9 else best
+    return settled(problem, best, model)
+
+
+def _bound(problem: Problem, objective: Objective, model: Model) -> float | None:
+    if model is not Model.NORMAL:
+        return None
+    if objective is Objective.MARGIN:
+        return margin_bound(problem)
+    floor = float(problem.rules.least_margin.min())
+    if objective is Objective.PRODUCT and np.isfinite(floor) and floor >= 0:
+        return product_bound(problem, floor)
+    return None
