@@ -8,7 +8,7 @@ from scipy.stats import beta
 
 from ropewalk.placement.performance import Reals
 from ropewalk.placement.problem import Ints, Problem
-from ropewalk.placement.solve.scores import Model, margin
+from ropewalk.placement.solve.scores import FAR, Model
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +62,22 @@ def moments(problem: Problem, place: Ints) -> tuple[Reals, Reals]:
 
 
 def margins(problem: Problem, place: Ints, model: Model = Model.NORMAL) -> Reals:
-    """The margin of each broker."""
+    """The margin of each broker: deviations between its load and its limit, on the model's scale.
+
+    The same as the kernels' `margin`, in numpy.
+    """
     load, variance = moments(problem, place)
-    return np.array([margin(int(model), *one) for one in zip(problem.limit, load, variance)])  # noqa: B905
+    limit = problem.limit
+    varies = variance > 1e-18 * limit * limit
+    spread = np.sqrt(np.where(varies, variance, 1.0))
+    found = (limit - load) / spread
+    if model is Model.LOGNORMAL:
+        carried = varies & (load > 0)
+        mean = np.where(carried, load, 1.0)
+        squared = np.log1p(np.where(carried, variance, 1.0) / mean**2)
+        found = np.where(carried, (np.log(limit / mean) + squared / 2) / np.sqrt(squared), found)
+    still = np.where(load <= limit, FAR, -FAR)
+    return np.clip(np.where(varies, found, still), -FAR, FAR)
 
 
 def seen(problem: Problem, place: Ints, peaks: Peaks) -> list[Seen]:

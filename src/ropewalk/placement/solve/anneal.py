@@ -25,7 +25,7 @@ from ropewalk.placement.solve.scores import margin, score
 LOGS = np.log((np.arange(4096) + 0.5) / 4096)
 """Logarithms of random numbers: the threshold of Metropolis' rule."""
 ROUNDS = 32
-"""How often sums are made anew."""
+"""How often sums are made anew, at most."""
 SWAPS = 717
 """Of 1,024 steps; the others move one item."""
 
@@ -60,11 +60,12 @@ def anneal(
     if width < 2:
         return excess, value, 0
     block = 512
+    reaches = np.array([max(count // 3**near, 4) for near in range(4)])
     turns = max(steps // block, 1)
-    taken = 0
+    taken, anew = 0, max(turns // ROUNDS, 64)
     for turn in range(turns):
         heat = hot * (cold / hot) ** (turn / turns)
-        if turn % max(turns // ROUNDS, 1) == 0:
+        if turn % anew == anew - 1:
             build(ground, state)
         changed = False
         for _ in range(block):
@@ -79,10 +80,7 @@ def anneal(
             i = np.int64(((drawn >> np.uint64(40)) * np.uint64(count)) >> np.uint64(24))
             a = place[i]
             if (again & np.uint64(1023)) < np.uint64(SWAPS):
-                reach = count
-                for _ in range(np.int64((again >> np.uint64(10)) & np.uint64(3))):
-                    reach //= 3
-                reach = max(reach, 4)
+                reach = reaches[np.int64((again >> np.uint64(10)) & np.uint64(3))]
                 far = np.int64(
                     ((again >> np.uint64(40)) * np.uint64(2 * reach + 1)) >> np.uint64(24)
                 )

@@ -139,6 +139,8 @@ def _own_per_load(problem: Problem) -> Reals:
 
 
 def _rivals(problem: Problem) -> tuple[Ints, Ints]:
+    if not problem.rules.apart:
+        return np.zeros(len(problem.items) + 1, np.int64), np.zeros(0, np.int64)
     others: list[set[int]] = [set() for _ in problem.items]
     for group in problem.rules.apart:
         for one in group:

@@ -20,6 +20,7 @@ from ropewalk.placement.solve.tabu import tabu
 
 SMALL = 160
 """Up to so many items tabu search looks at all moves and swaps."""
+MOST_STEPS = 40_000_000
 TINY = 24
 SLACK = 0.0005
 """What the least margin may lose, of itself, for a better product."""
@@ -58,7 +59,7 @@ def effort_for(problem: Problem) -> Effort:
     if count <= TINY:
         return Effort(30_000, 60, 12)
     if count <= SMALL:
-        return Effort(400_000, 200, 4)
+        return Effort(400_000, 50, 4)
     return Effort(min(max(1_500 * count, 40_000 * width, 1_000_000), 3_000_000), 0, 3)
 
 
@@ -123,18 +124,43 @@ def _starts(
     return found
 
 
+def until(ground: Ground, place: Ints, goal: float, *, seed: int = 1, first: int = 2_000) -> Found:
+    """A placement that reaches a goal: down hill, then by searches of growing length."""
+    hot, cold = _heat(ground, "given")
+    best = _annealed(ground, place, "given", first * 4, (cold * 1e-3, cold * 1e-4), seed, goal)
+    steps, number = first, 0
+    while best.value < goal and steps <= MOST_STEPS:
+        number += 1
+        one = _annealed(ground, place, "given", steps, (hot, cold), seed * 1000 + number, goal)
+        best = max(best, one, key=lambda found: found.better_than)
+        steps *= 4
+    return best
+
+
 def improved(
     ground: Ground, place: Ints, start: str, effort: Effort, seed: int, goal: float = np.inf
 ) -> Found:
     """A placement made better: annealing, then tabu search where there are few items."""
+    found = _annealed(ground, place, start, effort.steps, _heat(ground, start), seed, goal)
+    if not effort.turns or found.value >= goal:
+        return found
+    state, better = state_of(ground, found.place), np.empty_like(place)
+    excess, value, turns = tabu(ground, state, better, effort.turns, seed, goal)
+    return Found(better, value, excess, start, found.steps + turns)
+
+
+def _annealed(
+    ground: Ground,
+    place: Ints,
+    start: str,
+    steps: int,
+    heat: tuple[float, float],
+    seed: int,
+    goal: float,
+) -> Found:
     state, best = state_of(ground, place), np.empty_like(place)
-    hot, cold = _heat(ground, start)
-    excess, value, steps = anneal(ground, state, best, effort.steps, hot, cold, seed, goal)
-    if effort.turns and value < goal:
-        state, better = state_of(ground, best), np.empty_like(place)
-        excess, value, turns = tabu(ground, state, better, effort.turns, seed, goal)
-        return Found(better, value, excess, start, steps + turns)
-    return Found(best, value, excess, start, steps)
+    excess, value, taken = anneal(ground, state, best, steps, *heat, seed, goal)
+    return Found(best, value, excess, start, taken)
 
 
 def _heat(ground: Ground, start: str) -> tuple[float, float]:
