@@ -1,5 +1,6 @@
 """`ropewalk place`: where items go; `place explain`, `place replay`."""
 
+import os
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -8,7 +9,7 @@ import typer
 import typer.core
 
 from ropewalk.cli.contract import Json, contract, finish, progress
-from ropewalk.cli.files import Source, load_from
+from ropewalk.cli.files import PIPE, Source, load_from
 from ropewalk.cli.pipeline import Peak, Window
 from ropewalk.cli.spark import Master, Remote, started, work_of
 from ropewalk.errors import UsageError
@@ -138,9 +139,9 @@ def items(
         with progress("placing"):
             placed = _placed(found, goal, how, gain, failures, seed)
         made_from = {
-            "federation": str(path),
-            "stats": str(stats),
-            **({"capacities": str(capacities)} if capacities else {}),
+            "federation": _from(out, path),
+            "stats": _from(out, stats),
+            **({"capacities": _from(out, capacities)} if capacities else {}),
             **({"without": ",".join(without)} if without else {}),
             "silent": silent,
         }
@@ -325,6 +326,13 @@ def _check_outputs(out: Path | None, pictures: Path | None) -> None:
         raise UsageError(f"{pictures}: there is no such folder: make it, or name another")
 
 
+def _from(out: Path | None, path: Path) -> str:
+    """A path as the plan's folder sees it: both may be taken elsewhere together."""
+    if out is None or path == PIPE:
+        return str(path)
+    return os.path.relpath(path, out.parent)
+
+
 def _write(plan: dict[str, Any], placed: "Placed", out: Path) -> dict[str, str]:
     """The policies, then the plan that names them."""
     from ropewalk.federation.saving import write_text
@@ -353,17 +361,19 @@ def _read(path: Path) -> "ReadPlan":
 
 def _again(read: "ReadPlan", plan: Path) -> "Input":
     """The problem that a plan was made of."""
-    made = read.made_from
-    capacities = Path(made["capacities"]) if made.get("capacities") else None
+    made, here = read.made_from, plan.parent
+    capacities = here / made["capacities"] if made.get("capacities") else None
     without = [one for one in made.get("without", "").split(",") if one]
     try:
-        federation = _load(Path(made["federation"]))
+        if made["federation"] == str(PIPE):
+            raise UsageError(f"{plan}: its federation came through a pipe: make it of a file")
+        federation = _load(here / made["federation"])
         return input_of(
             federation,
-            Path(made["stats"]),
+            here / made["stats"],
             capacities,
             without,
-            silent=made.get("silent") == "True",
+            silent=made.get("silent") == "true",
         )
     except KeyError as error:
         raise UsageError(f"{plan}: it does not say of what it was made: {error}") from None

@@ -54,6 +54,8 @@ def flow(value: Any) -> str:
         return "{" + ", ".join(f"{_text(key)}: {flow(one)}" for key, one in value.items()) + "}"
     if isinstance(value, list):
         return "[" + ", ".join(map(flow, value)) + "]"
+    if isinstance(value, bool):
+        return "true" if value else "false"
     return _text(value) if isinstance(value, str) else f"{value}"
 
 

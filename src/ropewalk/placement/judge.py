@@ -183,10 +183,12 @@ def floor_of(risk: float | None) -> float:
 def percent(share: float) -> str:
     """A probability for people.
 
-    >>> percent(0.0123), percent(3e-7), percent(0)
-    ('1.2 %', '3e-05 %', '0 %')
+    >>> percent(0.0123), percent(3e-7), percent(3e-9), percent(0)
+    ('1.2 %', '3e-05 %', '<1e-06 %', '0 %')
     """
     share = 100 * float(share)
+    if 0 < share < 1e-6:
+        return "<1e-06 %"
     return f"{share:.2g} %" if share < 10 else f"{share:.1f} %"
 
 

@@ -115,7 +115,7 @@ def _value(problem: Problem, where: Ints, objective: Objective, model: Model) ->
 
 
 def _near(problem: Problem, best: Ints, objective: Objective, model: Model, gain: float) -> Ints:
-    """A placement near today's that is nearly as good as the best; else the best itself."""
+    """A placement nearer to today's that is nearly as good as the best; else the best itself."""
     if objective is not Objective.MARGIN or not (problem.rules.today >= 0).any():
         return best
     start = starts.today(problem)
@@ -123,12 +123,11 @@ def _near(problem: Problem, best: Ints, objective: Objective, model: Model, gain
     now, most = (float(margins(problem, one, model).min()) for one in (start, best))
     goal = now + gain * (most - now)
     near = nearer(ground, state_of(ground, start), goal)
-    broken, reached = rejections(problem, near, model), float(margins(problem, near, model).min())
-    if broken and not rejections(problem, best, model):
-        return settled(problem, best, model)
-    if reached >= goal - 1e-9 or reached >= most or problem.rules.most_moves is not None:
-        return near if reached >= most or reached >= goal - 1e-9 else best
-    return settled(problem, best, model)
+    reached = float(margins(problem, near, model).min())
+    good = reached >= min(goal, most) - 1e-9 and not rejections(problem, near, model)
+    whole = settled(problem, best, model)
+    today = problem.rules.today
+    return near if good and (near != today).sum() < (whole != today).sum() else whole
 
 
 def _bound(problem: Problem, objective: Objective, model: Model) -> float | None:

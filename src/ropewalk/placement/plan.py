@@ -179,14 +179,15 @@ def _move(placed: Placed, one: Move, risk: dict[int, float]) -> dict[str, Any]:
 
 
 def _mirrors(placed: Placed) -> dict[str, str]:
-    """Of each item, who takes it when its own broker fails."""
+    """Of each item, who takes it when its own broker fails; in the order of the items."""
     problem = placed.problem
-    return {
-        problem.items[i]: problem.brokers[b]
+    to = {
+        int(i): problem.brokers[b]
         for one in placed.policies
         if len(one.down) == 1
         for i, b in zip(one.items, one.to, strict=True)
     }
+    return {problem.items[i]: to[i] for i in sorted(to)}
 
 
 def _failure(one: Policy, brokers: tuple[str, ...]) -> dict[str, Any]:
