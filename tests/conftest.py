@@ -41,15 +41,21 @@ class Ran:
 Run = Callable[..., Ran]
 
 
+def _run(*arguments: object) -> Ran:
+    done = CliRunner().invoke(app, [str(one) for one in arguments])
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return Ran(done.exit_code, done.stdout, done.stderr)
+
+
 @pytest.fixture
 def ropewalk(monkeypatch: pytest.MonkeyPatch) -> Run:
     """Run a verb; an exception that escapes it fails the test."""
     monkeypatch.setenv("COLUMNS", "80")
+    return _run
 
-    def run(*arguments: object) -> Ran:
-        done = CliRunner().invoke(app, [str(one) for one in arguments])
-        if done.exception is not None and not isinstance(done.exception, SystemExit):
-            raise done.exception
-        return Ran(done.exit_code, done.stdout, done.stderr)
 
-    return run
+@pytest.fixture(scope="session")
+def ropewalk_once() -> Run:
+    """The same for fixtures that several tests share."""
+    return _run

@@ -21,7 +21,7 @@ from ropewalk.report.verification import plural
 
 SHOWN = 20
 PICTURES = ("risk", "correlation", "gap")
-MOST_CELLS = 400
+MOST_CELLS, FEW = 400, 30
 TODAY, AFTER, LINE = "#c44e52", "#4c72b0", "#55a868"
 
 
@@ -41,7 +41,6 @@ def plan_lines(plan: Mapping[str, Any], notes: Sequence[str] = ()) -> str:
             f"If one broker fails: worst is {worst}; then {one['worst']} has the highest risk,"
             f" {percent(one['risk'])}.",
         ]
-    lines += [f"broken: {one['reason']}" for one in plan.get("broken", ())]
     return "\n".join(lines)
 
 
@@ -264,6 +263,14 @@ def _draw_correlation(figure: Any, placed: Placed) -> None:
     names = [problem.brokers[placed.place[order[round(m)]]] for m in middles]
     axes.set_yticks(middles, names, fontsize=8)
     axes.set_xticks([])
+    if len(order) <= FEW:
+        axes.set_xticks(
+            np.arange(len(order)),
+            [problem.items[i] for i in order],
+            rotation=60,
+            ha="right",
+            fontsize=7,
+        )
     more = f" (the {MOST_CELLS} largest)" if len(problem.items) > MOST_CELLS else ""
     axes.set_title(f"Correlation of items, by broker{more}")
     figure.colorbar(shown, ax=axes, shrink=0.8)
@@ -301,6 +308,9 @@ def _draw_gap(figure: Any, placed: Placed) -> None:
     if placed.objective is Objective.MARGIN and placed.bound is not None:
         axes.axhline(placed.bound, color=LINE, label="no least margin is above this")
         axes.axhline(even_margin(problem), color=LINE, linestyle=":", label="all brokers alike")
+    axes.set_xticks(places[:: max(1, len(places) // 20)])
+    if placed.bound is not None and placed.objective is Objective.MARGIN:
+        axes.set_ylim(top=max(1.6 * placed.bound, float(after.max()) * 1.1))
     axes.set_xlabel("brokers, the worst first")
     axes.set_ylabel("margin, in deviations")
     axes.set_title("Margins, and how large the least can be")
