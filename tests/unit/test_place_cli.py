@@ -1,11 +1,13 @@
 """`ropewalk place` as a user calls it, on the example and on bad input."""
 
+import json
 from pathlib import Path
 from shutil import copytree
 
 import pytest
 import yaml
 
+from ropewalk.placement.policies import CaseBase
 from tests.conftest import Run
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "placement"
@@ -83,6 +85,29 @@ def test_pictures_are_drawn(ropewalk: Run, folder: Path) -> None:
     assert all(
         Path(one).read_bytes().startswith(b"\x89PNG") for one in ran.document["summary"]["pictures"]
     )
+
+
+def test_brokers_that_can_be_off_in_quiet_hours_are_a_case(ropewalk: Run, folder: Path) -> None:
+    night = folder / "night"
+    copytree(EXAMPLE, night)
+    rows = [row.split(",") for row in (night / "means.csv").read_text().splitlines()]
+    rows[1:] = [[row[0], str(float(row[1]) / 10), *row[2:]] for row in rows[1:]]
+    (night / "means.csv").write_text("".join(",".join(row) + "\n" for row in rows))
+    rows = [row.split(",") for row in (night / "covariance.csv").read_text().splitlines()]
+    rows[1:] = [[row[0], *(str(float(one) / 100) for one in row[1:])] for row in rows[1:]]
+    (night / "covariance.csv").write_text("".join(",".join(row) + "\n" for row in rows))
+    out = folder / "plan.yaml"
+    ran = ropewalk(
+        "place", folder / "federation.yaml", "--stats", folder, "--quiet", night, "-o", out
+    )
+    assert ran.code == 0, ran.err
+    off = set(yaml.safe_load(out.read_text())["quiet"]["switched_off"])
+    assert off
+    assert "slo-2" not in off  # audit/log is pinned there
+    cases = CaseBase.of(json.loads((folder / "plan.policies.json").read_text()))
+    advice = cases.advice(sorted(off), "quiet")
+    assert advice.exact
+    assert not set(advice.moves.values()) & off
 
 
 def test_a_limit_that_cannot_be_kept_is_a_finding(ropewalk: Run, folder: Path) -> None:

@@ -107,6 +107,10 @@ def items(
     silent: Annotated[
         bool, typer.Option("--silent", help="Items without a rate carry nothing.")
     ] = False,
+    quiet: Annotated[
+        Path | None,
+        typer.Option(help="Statistics of quiet hours: which brokers can be switched off then?"),
+    ] = None,
     pictures: Annotated[
         Path | None, typer.Option(help="A folder for risk.png, correlation.png and gap.png.")
     ] = None,
@@ -136,8 +140,11 @@ def items(
         assert stats is not None  # noqa: S101  (one of the two was given)
         found = input_of(federation, stats, capacities, without or [], silent=silent)
         goal, how = Objective[objective.upper()], Model[model.upper()]
+        calm = (
+            input_of(federation, quiet, capacities, without or [], silent=True) if quiet else None
+        )
         with progress("placing"):
-            placed = _placed(found, goal, how, gain, failures, seed)
+            placed = _placed(found, calm, goal, how, gain, failures, seed)
         made_from = {
             "federation": _from(out, path),
             "stats": _from(out, stats),
@@ -219,11 +226,25 @@ def replay_(
 
 
 def _placed(
-    found: "Input", goal: Any, model: Any, gain: float, failures: int, seed: int
+    found: "Input",
+    calm: "Input | None",
+    goal: Any,
+    model: Any,
+    gain: float,
+    failures: int,
+    seed: int,
 ) -> "Placed":
     from ropewalk.placement.place import place
 
-    return place(found.problem, goal, model=model, gain=gain, at_once=failures, seed=seed)
+    return place(
+        found.problem,
+        goal,
+        model=model,
+        gain=gain,
+        at_once=failures,
+        seed=seed,
+        quiet_hours=calm.problem if calm else None,
+    )
 
 
 def _load(path: Path) -> "Federation":

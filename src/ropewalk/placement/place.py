@@ -6,7 +6,7 @@ import numpy as np
 
 from ropewalk.placement.judge import Rejection, rejections
 from ropewalk.placement.moves import Way, relabelled, settled, way
-from ropewalk.placement.policies import CaseBase, Policy, case_base, policies
+from ropewalk.placement.policies import CaseBase, Policy, case_base, policies, quiet
 from ropewalk.placement.problem import Ints, Problem
 from ropewalk.placement.risk import margins
 from ropewalk.placement.solve import starts
@@ -18,6 +18,7 @@ from ropewalk.placement.solve.search import Effort, Found, search
 from ropewalk.placement.solve.stepwise import nearer
 
 GAIN = 0.9
+QUIET_MARGIN = 3.0
 EXACT_NODES = 300_000
 TINY = 14
 """Up to so many items the best placement is proven, if that takes no longer than a moment."""
@@ -41,6 +42,8 @@ class Placed:
     way: Way
     cases: CaseBase
     policies: tuple[Policy, ...]
+    quiet: Policy | None
+    """Brokers that can be switched off in quiet hours, if these were asked about and any can."""
     broken: tuple[Rejection, ...]
 
     @property
@@ -63,17 +66,20 @@ def place(
     at_once: int = 2,
     seed: int = 1,
     effort: Effort | None = None,
+    quiet_hours: Problem | None = None,
 ) -> Placed:
     """Place items on brokers.
 
     From a known placement as few items are moved as give the part `gain` of what the least margin
-    can gain. Policies are made for all failures of up to `at_once` brokers.
+    can gain. Policies are made for all failures of up to `at_once` brokers, and for the quiet
+    hours if there is a problem with their rates.
     """
     found, proven = best_of(problem, objective, model=model, seed=seed, effort=effort)
     best = relabelled(problem, found.place)
     chosen = _near(problem, best, objective, model, gain)
     known = bool((problem.rules.today >= 0).all())
     made = policies(problem, chosen, at_once=at_once, model=model) if at_once else []
+    calm = _quiet(quiet_hours, chosen, model) if quiet_hours is not None else None
     return Placed(
         problem,
         objective,
@@ -84,10 +90,17 @@ def place(
         _bound(problem, objective, model),
         proven and bool((chosen == best).all()),
         way(problem, chosen, model),
-        case_base(problem, chosen, made),
+        case_base(problem, chosen, made, {"quiet": calm} if calm else None),
         tuple(made),
+        calm,
         tuple(rejections(problem, chosen, model)),
     )
+
+
+def _quiet(problem: Problem, chosen: Ints, model: Model) -> Policy | None:
+    """With every margin as large as the limits of risk want it, and 3 where there is no limit."""
+    floor = float(problem.rules.least_margin.max())
+    return quiet(problem, chosen, floor if np.isfinite(floor) else QUIET_MARGIN, model=model)
 
 
 def best_of(

@@ -52,6 +52,9 @@ def plan_of(placed: Placed, made_from: Mapping[str, Any]) -> dict[str, Any]:
             if len(one.down) == 1
         },
     }
+    if placed.quiet is not None:
+        off = [problem.brokers[b] for b in placed.quiet.down]
+        found["quiet"] = {"switched_off": off, **_failure(placed.quiet, problem.brokers)}
     if placed.broken:
         found["broken"] = [{"rule": one.rule, "reason": one.reason} for one in placed.broken]
     found["version"] = version_of(found)

@@ -54,6 +54,18 @@ def repaired(covariance: Reals) -> Repair:
     return Repair(nearest * np.outer(deviation, deviation), least, change, changed=True)
 
 
+def is_covariance(matrix: Reals) -> bool:
+    """Whether a symmetric matrix is positive semi-definite, but for rounding."""
+    if not len(matrix):
+        return True
+    shift = SMALL * max(float(np.abs(matrix.diagonal()).max()), 1e-300) * len(matrix)
+    try:
+        np.linalg.cholesky(matrix + shift * np.eye(len(matrix)))
+    except np.linalg.LinAlgError:
+        return False
+    return True
+
+
 def nearest_correlation(given: Reals, rounds: int = ROUNDS) -> Reals:
     """The correlation matrix nearest to a symmetric one, in the sum of squares.
 

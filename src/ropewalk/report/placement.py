@@ -41,6 +41,11 @@ def plan_lines(plan: Mapping[str, Any], notes: Sequence[str] = ()) -> str:
             f"If one broker fails: worst is {worst}; then {one['worst']} has the highest risk,"
             f" {percent(one['risk'])}.",
         ]
+    if quiet := plan.get("quiet"):
+        lines.append(
+            f"In quiet hours {', '.join(quiet['switched_off'])} can be off; the highest risk is then"
+            f" {percent(quiet['risk'])} ({quiet['worst']})."
+        )
     return "\n".join(lines)
 
 

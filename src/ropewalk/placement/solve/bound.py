@@ -25,6 +25,7 @@ import numpy as np
 
 from ropewalk.placement.performance import Reals
 from ropewalk.placement.problem import Problem, Spread
+from ropewalk.placement.repair import is_covariance
 from ropewalk.placement.solve.scores import FAR, log_below
 
 ROUNDS = 60
@@ -109,7 +110,12 @@ def brokers_needed(resources: Resources, z: float) -> float:
 
 
 def margin_bound(problem: Problem) -> float:
-    """No placement has a least margin above this, under the normal model; -inf: none has 0."""
+    """No placement has a least margin above this, under the normal model.
+
+    Where mean loads alone are too much it is 0. A matrix that is no covariance has no bound: FAR.
+    """
+    if not is_covariance(problem.spread.matrix):
+        return FAR
     resources = resources_of(problem)
     brokers = resources.brokers
     if brokers_needed(resources, 0.0) > brokers:

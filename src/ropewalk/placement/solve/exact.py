@@ -13,6 +13,7 @@ import numpy as np
 from ropewalk.kernels import kernel
 from ropewalk.placement.performance import Reals
 from ropewalk.placement.problem import Ints, Problem
+from ropewalk.placement.repair import is_covariance
 from ropewalk.placement.solve.anneal import whole
 from ropewalk.placement.solve.ground import Ground, State, build, ground_of, state_of
 from ropewalk.placement.solve.scores import FAR, Model, Objective, log_below, margin, upper_tail
@@ -46,7 +47,10 @@ def exact(
     """
     ground = ground_of(problem, objective, model)
     order = np.argsort(-problem.load.max(0), kind="stable")
-    left = _left(problem.spread.whole()[np.ix_(order, order)])
+    whole_matrix = problem.spread.whole()[np.ix_(order, order)]
+    left = _left(whole_matrix)
+    if not is_covariance(whole_matrix):  # then nothing is known of a variance until the end
+        left[: len(order)] = 0.0
     best = np.full(len(order), -1)
     start = known - 1e-9 * max(abs(known), 1.0) if np.isfinite(known) else -np.inf
     state = state_of(ground, np.zeros(len(order), np.int64))

@@ -302,7 +302,7 @@ def variance_after(
     return part + rest + common, part
 
 
-@inlined
+@kernel
 def shift(
     matrix: Reals,
     loadings: Reals,

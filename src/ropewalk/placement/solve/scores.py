@@ -5,7 +5,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from ropewalk.kernels import inlined, kernel
+from ropewalk.kernels import kernel
 
 
 class Objective(IntEnum):
@@ -34,7 +34,7 @@ ROOT_HALF = math.sqrt(0.5)
 LOW, HIGH, CELLS = -10.0, 10.0, 16384
 
 
-@inlined
+@kernel
 def margin(model: int, limit: float, load: float, variance: float) -> float:
     """How many deviations lie between a load and its limit, on the model's scale."""
     if load <= 0.0 and variance <= 0.0:
@@ -67,7 +67,7 @@ LOGS = np.array([log_below(LOW + (HIGH - LOW) * i / CELLS) for i in range(CELLS 
 """A table of logarithms: the search asks for tens of millions a second."""
 
 
-@inlined
+@kernel
 def quick_log_below(z: float) -> float:
     """As `log_below`, from the table: within 1e-6."""
     if z >= HIGH:
@@ -79,7 +79,7 @@ def quick_log_below(z: float) -> float:
     return LOGS[cell] + (place - cell) * (LOGS[cell + 1] - LOGS[cell])  # type: ignore[no-any-return]
 
 
-@inlined
+@kernel
 def score(objective: int, z: float, variance: float, worth: float, limit: float) -> float:
     """A broker's share of the objective; for MARGIN the margin itself, of which the least counts.
 
