@@ -10,6 +10,7 @@ from ropewalk.placement.policies import CaseBase, Policy, case_base, policies
 from ropewalk.placement.problem import Ints, Problem
 from ropewalk.placement.risk import margins
 from ropewalk.placement.solve import starts
+from ropewalk.placement.solve.anneal import whole
 from ropewalk.placement.solve.bound import margin_bound, product_bound
 from ropewalk.placement.solve.exact import exact
 from ropewalk.placement.solve.ground import ground_of, state_of
@@ -100,13 +101,32 @@ def best_of(
 ) -> tuple[Found, bool]:
     """The best placement that is found; of few items it is also proven to be the best."""
     found = search(problem, objective, model=model, seed=seed, effort=effort)
-    if len(problem.items) > TINY or found.excess > 0:
+    if len(problem.items) > TINY:
         return found, False
-    value = _value(problem, found.place, objective, model)
+    value = -np.inf if found.excess > 0 else _value(problem, found.place, objective, model)
     sure = exact(problem, objective, model=model, known=value, most_nodes=EXACT_NODES)
     if sure.place is None:
-        return found, sure.proven
-    return replace(found, place=sure.place, value=sure.value), sure.proven
+        return found, sure.proven and found.excess <= 0
+    if objective is not Objective.MARGIN:
+        return replace(found, place=sure.place, value=sure.value, excess=0.0), sure.proven
+    best = _then_product(problem, sure.place, model)
+    least = float(margins(problem, best, model).min())
+    return replace(found, place=best, value=least, excess=0.0), sure.proven
+
+
+def _then_product(problem: Problem, where: Ints, model: Model) -> Ints:
+    """Of all placements with the same least margin, the one with the largest product."""
+    floor = float(margins(problem, where, model).min()) - 1e-9
+    rules = replace(problem.rules, least_margin=np.maximum(problem.rules.least_margin, floor))
+    known = _value(problem, where, Objective.PRODUCT, model)
+    better = exact(
+        replace(problem, rules=rules),
+        Objective.PRODUCT,
+        model=model,
+        known=known,
+        most_nodes=EXACT_NODES,
+    )
+    return where if better.place is None else better.place
 
 
 def _value(problem: Problem, where: Ints, objective: Objective, model: Model) -> float:
@@ -123,8 +143,9 @@ def _near(problem: Problem, best: Ints, objective: Objective, model: Model, gain
     now, most = (float(margins(problem, one, model).min()) for one in (start, best))
     goal = now + gain * (most - now)
     near = nearer(ground, state_of(ground, start), goal)
-    broken, reached = rejections(problem, near, model), float(margins(problem, near, model).min())
-    if broken and not rejections(problem, best, model):
+    reached = float(margins(problem, near, model).min())
+    excess, least = (whole(ground, state_of(ground, one))[0] for one in (near, best))
+    if excess > least + 1e-9:
         return settled(problem, best, model)
     if reached >= goal - 1e-9 or reached >= most or problem.rules.most_moves is not None:
         return near if reached >= most or reached >= goal - 1e-9 else best

@@ -183,7 +183,7 @@ def _most(t: float, ratio: tuple[float, float], tangent: float) -> float:
 
     The largest of (A + p f) / (B + sqrt(t^2 f^2 + K)) over common parts f is
     A B - sqrt(K) sqrt(A^2 - p^2 / t^2), as B^2 - K = 1; or p / t, far out. Then over own variances
-    per load, between an item's least and largest: in each cell every term is taken where it is worst.
+    per load, between the least and the largest: in each cell every term is where it is worst.
     """
     if t <= 0:
         return 1e6

@@ -21,6 +21,8 @@ from ropewalk.placement.solve.tabu import tabu
 SMALL = 160
 """Up to so many items tabu search looks at all moves and swaps."""
 TINY = 24
+EVEN = 1e-9
+"""Rules that are broken by no more than this are not: it is rounding."""
 SLACK = 0.0005
 """What the least margin may lose, of itself, for a better product."""
 
@@ -88,7 +90,7 @@ def _best(problem: Problem, ground: Ground, effort: Effort, seed: int, goal: flo
 
     def one(number: int) -> Found:
         name, begin = begins[number]
-        return improved(ground, begin(), name, effort, seed * 1000 + number, goal)
+        return improved(ground, begin(), name, effort, (seed * 1000 + number) % 2**32, goal)
 
     if np.isfinite(goal):  # the first that is good enough will do
         return _first(one, len(begins), goal)
@@ -99,7 +101,7 @@ def _best(problem: Problem, ground: Ground, effort: Effort, seed: int, goal: flo
 def _first(one: Callable[[int], Found], count: int, goal: float) -> Found:
     best = one(0)
     for number in range(1, count):
-        if best.value >= goal:
+        if best.value >= goal and best.excess <= 0:
             break
         best = max(best, one(number), key=lambda found: found.better_than)
     return best
@@ -130,11 +132,15 @@ def improved(
     state, best = state_of(ground, place), np.empty_like(place)
     hot, cold = _heat(ground, start)
     excess, value, steps = anneal(ground, state, best, effort.steps, hot, cold, seed, goal)
-    if effort.turns and value < goal:
+    if effort.turns and (value < goal or excess > EVEN):
         state, better = state_of(ground, best), np.empty_like(place)
         excess, value, turns = tabu(ground, state, better, effort.turns, seed, goal)
-        return Found(better, value, excess, start, steps + turns)
-    return Found(best, value, excess, start, steps)
+        return Found(better, value, _but_rounding(excess), start, steps + turns)
+    return Found(best, value, _but_rounding(excess), start, steps)
+
+
+def _but_rounding(excess: float) -> float:
+    return excess if excess > EVEN else 0.0
 
 
 def _heat(ground: Ground, start: str) -> tuple[float, float]:
@@ -146,7 +152,7 @@ def _heat(ground: Ground, start: str) -> tuple[float, float]:
         return (1e-3, 1e-6) if gentle else (3e-2, 1e-5)
     if ground.objective == Objective.PRODUCT:
         return (5e-3, 1e-5)
-    worth = float(ground.weights[0].sum())
+    worth = float(ground.weights[0].sum()) or 1.0
     return (5e-3 * worth, 1e-5 * worth)
 
 
@@ -158,8 +164,9 @@ def _then_product(problem: Problem, found: Found, model: Model, effort: Effort, 
     ground = ground_of(replace(problem, rules=rules), Objective.PRODUCT, model)
     little = Effort(effort.steps // 4, effort.turns // 4, 1)
     state, best = state_of(ground, found.place), np.empty_like(found.place)
-    excess, _, steps = anneal(ground, state, best, little.steps, 1e-6, 1e-8, seed, np.inf)
-    if excess > 0:
+    drawn = seed % 2**32
+    excess, _, steps = anneal(ground, state, best, little.steps, 1e-6, 1e-8, drawn, np.inf)
+    if excess > EVEN:
         return found
     value = float(state_of(ground, best).margin.min())
     return Found(best, value, 0.0, found.start, found.steps + steps)
