@@ -69,7 +69,7 @@ def ruled(one: Problem, seed: int, *names: str) -> Problem:
     """With rules that bite, but are met by some placement that is drawn at random."""
     rng = np.random.default_rng([seed, 7])
     width, count = one.work_s.shape
-    met: Ints = rng.integers(0, width, count, dtype=np.int64)
+    met: Ints = np.array(rng.integers(0, width, count))
     rules: dict[str, Any] = {}
     if "delay" in names:  # the limit is then part of a second
         scale = 0.9 / one.load[met, np.arange(count)].sum()

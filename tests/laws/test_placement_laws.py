@@ -17,7 +17,7 @@ from hypothesis.extra.numpy import arrays
 from ropewalk.errors import UsageError
 from ropewalk.placement.judge import rejections
 from ropewalk.placement.moves import relabelled, settled, way
-from ropewalk.placement.place import best_of
+from ropewalk.placement.place import best_of, place
 from ropewalk.placement.policies import CaseBase, case_base, policies, policy, quiet
 from ropewalk.placement.problem import Ints, Problem, Spread, problem
 from ropewalk.placement.repair import repaired
@@ -165,7 +165,10 @@ def case_of_200(seed: int) -> Problem:
 def test_ten_items_on_three_brokers_are_placed_best_in_every_one_of_200_cases(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Oracle: all 59,049 placements by numpy. How often search alone is best is counted beside."""
+    """Oracle: all 59,049 placements by numpy.
+
+    Search alone, counted beside: the best margin in 199 of 200, other objectives in 200 of 200.
+    """
     others = [Objective.PRODUCT, Objective.UTILITY, Objective.EXCESS]
     alone = dict.fromkeys(Objective, 0)
     last: list[Ints] = []
@@ -373,6 +376,21 @@ def test_items_settle_without_much_loss(
         whole(ground, state_of(ground, found))[0]
         <= whole(ground, state_of(ground, place))[0] + 1e-7
     )
+
+
+@settings(max_examples=40)
+@given(seeds, rule_sets, st.integers(0, 3))
+def test_a_plan_breaks_no_more_than_the_best_that_was_found(
+    seed: int, names: tuple[str, ...], most: int
+) -> None:
+    one = ruled(world(seed, 8, 3, tight=1.0), seed, *names)
+    rules = replace(one.rules, today=drawn(one, seed), most_items=np.array([most, 2.0, 2.0]))
+    one = replace(one, rules=rules)
+    found = place(one, effort=LITTLE, at_once=0, seed=seed)
+    ground = ground_of(one)
+    chosen, best = (whole(ground, state_of(ground, at))[0] for at in (found.place, found.best))
+    assert chosen <= best + 1e-7
+    assert bool(found.broken) == (chosen > 1e-9)
 
 
 # Failures.

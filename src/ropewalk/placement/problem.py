@@ -204,6 +204,8 @@ def _check(problem: Problem) -> None:
         ("copies of a message", problem.replication.shape, (count,)),
         ("bytes of a message", problem.bytes_each.shape, (count,)),
         ("sites", problem.rules.site.shape, (width,)),
+        ("most_items_at", problem.rules.most_items_at.shape, (len(problem.rules.sites),)),
+        ("most_rate_at", problem.rules.most_rate_at.shape, (len(problem.rules.sites),)),
         *((name, getattr(problem.rules, name).shape, (width,)) for name in PER_BROKER),
     ):
         if found != wanted:
