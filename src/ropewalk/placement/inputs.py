@@ -255,7 +255,8 @@ def _today(
                 for one in federation.topics[name].publishers
             ]
             if publishers:
-                at = max(sorted(set(publishers), key=list(number).index), key=publishers.count)
-                guessed += 1
+                order = federation.lookup.number.__getitem__
+                at = max(sorted(set(publishers), key=order), key=publishers.count)
+                guessed += at in number
         place[i] = number.get(at, NOWHERE) if at is not None else NOWHERE
     return place, guessed

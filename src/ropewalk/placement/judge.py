@@ -8,7 +8,7 @@ import numpy as np
 from ropewalk.placement.performance import Reals, delay_s
 from ropewalk.placement.problem import Ints, Problem
 from ropewalk.placement.risk import margin_for, margins, moments, risk_of
-from ropewalk.placement.solve.scores import Model, Objective, log_below
+from ropewalk.placement.solve.scores import Model, Objective, above, log_below
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +83,9 @@ def value_of(
     rate = np.bincount(place, problem.rate_msgs_s, len(problem.brokers))
     if objective is Objective.UTILITY:
         return float(rate.sum() - rate @ risk_of(z))
-    _, variance = moments(problem, place)
-    density = np.exp(-0.5 * z * z) / np.sqrt(2 * np.pi)
-    above = np.sqrt(variance) / problem.limit * (density - z * risk_of(z))
-    return float(rate.sum() - rate @ above)
+    load, variance = moments(problem, place)
+    over = [above(*one) for one in zip(z, load, variance, problem.limit, strict=True)]
+    return float(rate.sum() - rate @ (np.array(over) / problem.limit))
 
 
 def product_of(problem: Problem, place: Ints, model: Model = Model.NORMAL) -> float:

@@ -7,7 +7,7 @@ from scipy.optimize import linear_sum_assignment
 
 from ropewalk.kernels import kernel
 from ropewalk.placement.performance import Reals
-from ropewalk.placement.problem import Ints, Problem, Rules, Spread
+from ropewalk.placement.problem import NOWHERE, Ints, Problem, Rules
 from ropewalk.placement.solve.anneal import whole
 from ropewalk.placement.solve.ground import (
     Ground,
@@ -16,13 +16,12 @@ from ropewalk.placement.solve.ground import (
     excess_after,
     ground_of,
     judge,
-    note,
-    permitted,
     shift,
     state_of,
     variance_after,
 )
 from ropewalk.placement.solve.scores import Model, margin
+from ropewalk.placement.solve.steps import clashes, note, permitted
 
 KEEP = 0.002
 """What the least margin may lose, of itself, for fewer moves."""
@@ -108,47 +107,48 @@ def _settle(ground: Ground, state: State, order: Ints, floor: float) -> None:
 def way(problem: Problem, place: Ints, model: Model = Model.NORMAL) -> Way:
     """Moves from today's placement to another, one item at a time.
 
-    No broker's margin falls below that of the worst broker at either end, nor its own there if
-    that is less. Where no next move is left then, an item is put aside at a third broker; where
-    that does not help either, the least bad move is made, and `safe` says so. Items that are
-    nowhere yet come where they go, last.
+    No broker's margin falls below that of the worst broker at either end. Where no next move is
+    left then, an item is put aside at a third broker that it may be on; where that does not help
+    either, the least bad move is made, and `safe` says so. Items that are nowhere yet come where
+    they go, last.
     """
-    today = problem.rules.today
-    known = np.flatnonzero(today >= 0)
+    today, nowhere = problem.rules.today, len(problem.brokers)
+    known = np.flatnonzero((today >= 0) & (today != place))
     new = np.flatnonzero(today < 0)
-    ground = ground_of(problem, 0, model)
-    start = _without(problem, new)
-    first = ground_of(start, 0, model)
-    here = np.where(today >= 0, today, 0)
-    state = state_of(first, here)
-    begin = state.margin.copy()
-    goal = state_of(first, np.where(today >= 0, place, 0)).margin
-    worst = min(begin.min(), goal.min())
-    floor = np.minimum(np.minimum(begin, goal), worst) - 1e-9
-    steps, margins, safe = _order(first, state, place, known[place[known] != today[known]], floor)
+    ground = ground_of(_with_nowhere(problem), 0, model)
+    state = state_of(ground, np.where(today >= 0, today, nowhere))
+    begin = float(state.margin.min())
+    worst = min(begin, float(state_of(ground, place).margin.min()))
+    floor = np.full(nowhere + 1, worst - 1e-9)
+    steps, margins, safe = _order(ground, state, place, known, floor)
     moves = [
         Move(int(i), int(a), int(b), float(z[0]), float(z[1]), float(z[2]), bool(aside))
         for (i, a, b, aside), z in zip(steps, margins, strict=True)
     ]
-    after = state_of(ground, place).margin
     moves += [
-        Move(int(i), -1, int(place[i]), np.nan, after[place[i]], after.min(), False) for i in new
+        Move(int(i), NOWHERE, int(place[i]), np.nan, float(z), float(least), False)
+        for i, (z, least) in zip(new, _arrive(ground, state, place, new), strict=True)
     ]
-    least = min([float(begin.min()), *(one.least_margin for one in moves)])
-    return Way(tuple(moves), least, bool(safe))
+    least = min([begin, *(one.least_margin for one in moves)])
+    return Way(tuple(moves), least, bool(safe) and least >= worst - 1e-9)
 
 
-def _without(problem: Problem, items: Ints) -> Problem:
-    """A problem in which some items carry nothing, and rules do not count: only margins do."""
-    keep = np.ones(len(problem.items))
-    keep[items] = 0
-    spread = problem.spread
-    matrix = spread.matrix * np.outer(keep, keep) if len(spread.matrix) else spread.matrix
+def _with_nowhere(problem: Problem) -> Problem:
+    """With one more broker, where work is nothing: there items are that are nowhere yet.
+
+    Limits do not count on the way, only margins, and where an item may be put aside.
+    """
+    count, rules = len(problem.items), problem.rules
     return replace(
         problem,
-        rate_msgs_s=problem.rate_msgs_s * keep,
-        spread=Spread(matrix, spread.loadings * keep[:, None], spread.own * keep),
-        rules=Rules.none(len(problem.brokers), len(problem.items)),
+        brokers=(*problem.brokers, ""),
+        work_s=np.vstack([problem.work_s, np.zeros(count)]),
+        limit=np.append(problem.limit, 1.0),
+        rules=Rules(
+            np.vstack([rules.allowed, np.zeros(count, np.bool_)]),
+            np.full(count, NOWHERE),
+            apart=rules.apart,
+        ).filled(),
     )
 
 
@@ -266,6 +266,18 @@ def _order(
 
 
 @kernel
+def _arrive(ground: Ground, state: State, goal: Ints, new: Ints) -> Reals:
+    """Put items that are nowhere where they go; after each, its broker's margin and the least."""
+    found = np.zeros((len(new), 2))
+    for row in range(len(new)):
+        i = new[row]
+        b = goal[i]
+        _take(ground, state, i, state.place[i], b)
+        found[row, 0], found[row, 1] = state.margin[b], whole(ground, state)[1]
+    return found
+
+
+@kernel
 def _aside(
     ground: Ground, state: State, goal: Ints, waiting: Ints, floor: Reals
 ) -> tuple[int, Whole]:
@@ -275,7 +287,9 @@ def _aside(
         i = waiting[at]
         a = state.place[i]
         for b in range(len(state.load)):
-            if b == a or b == goal[i]:
+            if b == a or b == goal[i] or not ground.allowed[b, i]:
+                continue
+            if clashes(ground, state.place, i, b, -1) > 0:
                 continue
             z_a, z_b, _ = _after(ground, state, i, a, b)
             room = min(z_a - floor[a], z_b - floor[b])

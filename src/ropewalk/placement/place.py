@@ -10,6 +10,7 @@ from ropewalk.placement.policies import CaseBase, Policy, case_base, policies, q
 from ropewalk.placement.problem import Ints, Problem
 from ropewalk.placement.risk import margins
 from ropewalk.placement.solve import starts
+from ropewalk.placement.solve.anneal import whole
 from ropewalk.placement.solve.bound import margin_bound, product_bound
 from ropewalk.placement.solve.exact import exact
 from ropewalk.placement.solve.ground import ground_of, state_of
@@ -113,13 +114,32 @@ def best_of(
 ) -> tuple[Found, bool]:
     """The best placement that is found; of few items it is also proven to be the best."""
     found = search(problem, objective, model=model, seed=seed, effort=effort)
-    if len(problem.items) > TINY or found.excess > 0:
+    if len(problem.items) > TINY:
         return found, False
-    value = _value(problem, found.place, objective, model)
+    value = -np.inf if found.excess > 0 else _value(problem, found.place, objective, model)
     sure = exact(problem, objective, model=model, known=value, most_nodes=EXACT_NODES)
     if sure.place is None:
-        return found, sure.proven
-    return replace(found, place=sure.place, value=sure.value), sure.proven
+        return found, sure.proven and found.excess <= 0
+    if objective is not Objective.MARGIN:
+        return replace(found, place=sure.place, value=sure.value, excess=0.0), sure.proven
+    best = _then_product(problem, sure.place, model)
+    least = float(margins(problem, best, model).min())
+    return replace(found, place=best, value=least, excess=0.0), sure.proven
+
+
+def _then_product(problem: Problem, where: Ints, model: Model) -> Ints:
+    """Of all placements with the same least margin, the one with the largest product."""
+    floor = float(margins(problem, where, model).min()) - 1e-9
+    rules = replace(problem.rules, least_margin=np.maximum(problem.rules.least_margin, floor))
+    known = _value(problem, where, Objective.PRODUCT, model)
+    better = exact(
+        replace(problem, rules=rules),
+        Objective.PRODUCT,
+        model=model,
+        known=known,
+        most_nodes=EXACT_NODES,
+    )
+    return where if better.place is None else better.place
 
 
 def _value(problem: Problem, where: Ints, objective: Objective, model: Model) -> float:
@@ -137,10 +157,11 @@ def _near(problem: Problem, best: Ints, objective: Objective, model: Model, gain
     goal = now + gain * (most - now)
     near = nearer(ground, state_of(ground, start), goal)
     reached = float(margins(problem, near, model).min())
-    good = reached >= min(goal, most) - 1e-9 and not rejections(problem, near, model)
-    whole = settled(problem, best, model)
+    excess, least = (whole(ground, state_of(ground, one))[0] for one in (near, best))
+    good = reached >= min(goal, most) - 1e-9 and excess <= least + 1e-9
+    all_of_it = settled(problem, best, model)
     today = problem.rules.today
-    return near if good and (near != today).sum() < (whole != today).sum() else whole
+    return near if good and (near != today).sum() < (all_of_it != today).sum() else all_of_it
 
 
 def _bound(problem: Problem, objective: Objective, model: Model) -> float | None:

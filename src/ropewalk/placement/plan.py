@@ -155,11 +155,8 @@ def _moves(placed: Placed) -> list[dict[str, Any]]:
 
 
 def _risk_at_start(placed: Placed) -> list[float]:
-    problem = placed.problem
-    today = problem.rules.today
-    if (today >= 0).all():
-        return [float(one) for one in risk_of(margins(problem, today, placed.model))]
-    return [0.0] * len(problem.brokers)
+    found = margins(placed.problem, placed.problem.rules.today, placed.model)
+    return [float(one) for one in risk_of(found)]
 
 
 def _move(placed: Placed, one: Move, risk: dict[int, float]) -> dict[str, Any]:

@@ -201,6 +201,12 @@ def _check(problem: Problem) -> None:
         ("work of a message", problem.work_s.shape, (width, count)),
         ("brokers allowed", problem.rules.allowed.shape, (width, count)),
         ("today's places", problem.rules.today.shape, (count,)),
+        ("copies of a message", problem.replication.shape, (count,)),
+        ("bytes of a message", problem.bytes_each.shape, (count,)),
+        ("sites", problem.rules.site.shape, (width,)),
+        ("most_items_at", problem.rules.most_items_at.shape, (len(problem.rules.sites),)),
+        ("most_rate_at", problem.rules.most_rate_at.shape, (len(problem.rules.sites),)),
+        *((name, getattr(problem.rules, name).shape, (width,)) for name in PER_BROKER),
     ):
         if found != wanted:
             raise UsageError(f"{what}: {_size(found)} numbers, {_size(wanted)} are needed")
@@ -213,8 +219,20 @@ def _check(problem: Problem) -> None:
                 f"broker {name}: its capacity is {limit:g}: nothing can be placed there;"
                 " give it a capacity above 0, or leave it out"
             )
-    if not np.isfinite(problem.work_s).all() or (problem.work_s < 0).any():
-        raise UsageError("the work of a message is no number or below 0: check the capacities")
+    for what, values in (("copies", problem.replication), ("bytes", problem.bytes_each)):
+        if (wrong := ~(np.isfinite(values) & (values >= 0))).any():
+            name = problem.items[int(wrong.argmax())]
+            raise UsageError(f"item {name}: {what} of a message are no number, or below 0")
+    if (wrong := ~(np.isfinite(problem.work_s) & (problem.work_s >= 0))).any():
+        b, i = divmod(int(wrong.argmax()), count)
+        raise UsageError(
+            f"item {problem.items[i]} on broker {problem.brokers[b]}: the work of a message is"
+            f" {problem.work_s[b, i]}: give a number, 0 or more"
+        )
+    today = problem.rules.today
+    if (wrong := (today < NOWHERE) | (today >= width)).any():
+        i = int(wrong.argmax())
+        raise UsageError(f"item {problem.items[i]}: it is at broker {today[i]}, of {width}")
     if (nowhere := ~problem.rules.allowed.any(0)).any():
         name = problem.items[int(nowhere.argmax())]
         raise UsageError(f"item {name}: no broker is allowed for it: allow one in `only`")

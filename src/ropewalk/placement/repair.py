@@ -47,8 +47,11 @@ def repaired(covariance: Reals) -> Repair:
     scale = np.where(deviation > 0, deviation, 1.0)
     given = covariance / np.outer(scale, scale)
     np.fill_diagonal(given, 1.0)
-    if float(np.linalg.eigvalsh(given)[0]) >= -SMALL:
+    impossible = bool(covariance[deviation == 0].any())  # what does not vary is in no covariance
+    if not impossible and float(np.linalg.eigvalsh(given)[0]) >= -SMALL:
         return Repair(covariance, least, 0.0, changed=False)
+    given[deviation == 0], given[:, deviation == 0] = 0.0, 0.0
+    np.fill_diagonal(given, 1.0)
     nearest = nearest_correlation(given)
     change = float(np.abs(nearest - given).max())
     return Repair(nearest * np.outer(deviation, deviation), least, change, changed=True)

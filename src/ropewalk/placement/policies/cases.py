@@ -153,9 +153,10 @@ class CaseBase:
                 brokers,
                 tuple(_case(one, names, brokers) for one in found["cases"]),
             )
+            whole = made.version == found["version"]
         except (KeyError, TypeError, IndexError, ValueError) as error:
             raise UsageError(f"no policies, or damaged: {error!r}: make them anew") from None
-        if made.version != found.get("version"):
+        if not whole:
             raise UsageError("policies were changed by hand, or are damaged: make them anew")
         return made
 

@@ -12,6 +12,7 @@ from itertools import combinations
 
 import numpy as np
 
+from ropewalk.errors import UsageError
 from ropewalk.placement.performance import Reals
 from ropewalk.placement.problem import Flags, Ints, Problem, Rules, Spread, problem
 from ropewalk.placement.risk import risk_of
@@ -149,7 +150,9 @@ def _policy(
     steps: int,
 ) -> Policy:
     width = len(whole.brokers)
-    up = np.array([b for b in range(width) if b not in down])
+    up = np.array([b for b in range(width) if b not in down], np.int64)
+    if not len(up):
+        raise UsageError("all brokers are down: there is nowhere to go")
     gone = np.flatnonzero(np.isin(place, down))
     margins, room = np.full(width, np.nan), np.full(width, np.nan)
     part, stuck = _part(whole, place, up, gone, sums)
@@ -167,10 +170,13 @@ def _policy(
 def _part(whole: Problem, place: Ints, up: Ints, gone: Ints, sums: _Sums) -> tuple[Problem, Ints]:
     """The problem of the items that go and of survivors as fixed items; items with no place left.
 
-    A fixed item has work 1 per second on its broker; its rate is its mean load.
+    A fixed item has the messages of its broker, and their mean work; without any, work 1.
     """
     fixed = np.eye(len(up))
-    work = np.hstack([whole.work_s[np.ix_(up, gone)], np.ones((len(up), len(up)))])
+    busy = (sums.rate[up] > 0) & (sums.load[up] > 0)
+    rate = np.where(busy, sums.rate[up], 0.0)
+    each = np.where(busy, sums.load[up] / np.where(busy, rate, 1.0), 1.0)
+    work = np.hstack([whole.work_s[np.ix_(up, gone)], np.tile(each, (len(up), 1))])
     allowed: Flags = np.hstack([whole.rules.allowed[np.ix_(up, gone)], fixed.astype(bool)])
     stuck = np.flatnonzero(~allowed.any(0))
     allowed[:, stuck] = True
@@ -186,28 +192,41 @@ def _part(whole: Problem, place: Ints, up: Ints, gone: Ints, sums: _Sums) -> tup
     spread = whole.spread
     matrix = np.zeros((0, 0))
     if len(spread.matrix):
-        across = sums.across[np.ix_(up, gone)]
+        across = sums.across[np.ix_(up, gone)] / each[:, None]
         among = np.zeros((len(up), len(up)))
         for row, b in enumerate(up):
             mine = np.where(place == b, whole.work_s[b], 0.0)
             among[:, row] = sums.across[up] @ mine
+        among = (among + among.T) / (2 * np.outer(each, each))
+        np.fill_diagonal(among, np.maximum(among.diagonal(), 0.0))  # but for rounding, it is
         matrix = np.block([[spread.matrix[np.ix_(gone, gone)], across.T], [across, among]])
+    site = rules.site[up]
+    held = np.bincount(site, sums.count[up] - 1, len(rules.sites))
+    some = np.where(busy, rate, 1.0)
     part = problem(
-        np.concatenate([whole.rate_msgs_s[gone], sums.load[up]]),
+        np.concatenate([whole.rate_msgs_s[gone], rate]),
         Spread(
             np.ascontiguousarray(matrix),
-            np.vstack([spread.loadings[gone], sums.factors[up]]),
-            np.concatenate([spread.own[gone], sums.own[up]]),
+            np.vstack([spread.loadings[gone], sums.factors[up] / each[:, None]]),
+            np.concatenate([spread.own[gone], sums.own[up] / each**2]),
         ),
         whole.limit[up],
         work_s=work,
-        replication=np.concatenate([whole.replication[gone], np.ones(len(up))]),
-        bytes_each=np.concatenate([whole.bytes_each[gone], np.zeros(len(up))]),
+        replication=np.concatenate([whole.replication[gone], sums.copies[up] / some]),
+        bytes_each=np.concatenate([whole.bytes_each[gone], sums.volume[up] / some]),
         rules=Rules(
             np.ascontiguousarray(allowed),
             today,
             apart=tuple(tuple(group) for group in groups if len(set(group)) > 1),
             least_margin=rules.least_margin[up],
+            most_service_s=rules.most_service_s[up],
+            most_delay_s=rules.most_delay_s[up],
+            most_replication=rules.most_replication[up],
+            most_bytes_s=rules.most_bytes_s[up],
+            site=site,
+            sites=rules.sites,
+            most_items_at=rules.most_items_at - held,
+            most_rate_at=rules.most_rate_at,
             most_items=rules.most_items[up] - sums.count[up] + 1,
         ),
     )

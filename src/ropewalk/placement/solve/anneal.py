@@ -15,12 +15,11 @@ from ropewalk.placement.solve.ground import (
     State,
     build,
     excess_after,
-    note,
-    permitted,
     shift,
     variance_after,
 )
 from ropewalk.placement.solve.scores import margin, score
+from ropewalk.placement.solve.steps import note, strain
 
 LOGS = np.log((np.arange(4096) + 0.5) / 4096)
 """Logarithms of random numbers: the threshold of Metropolis' rule."""
@@ -104,7 +103,8 @@ def anneal(
                 rate = weights[0, i]
             if not allowed[b, i]:
                 continue
-            if ruled and not permitted(ground, state, i, a, b, j):
+            change = strain(ground, state, i, a, b, j) if ruled else 0.0
+            if change > 0:
                 continue
             variance_a, dense_a = variance_after(
                 matrix, loadings, own_of, work, dense, sums, factors, own, a, i, j
@@ -115,8 +115,8 @@ def anneal(
             load_a, load_b = load[a] + more, load[b] + less
             z_a = margin(model, limit[a], load_a, variance_a)
             z_b = margin(model, limit[b], load_b, variance_b)
-            score_a = score(objective, z_a, variance_a, has[a, 0] - rate, limit[a])
-            score_b = score(objective, z_b, variance_b, has[b, 0] + rate, limit[b])
+            score_a = score(objective, z_a, load_a, variance_a, has[a, 0] - rate, limit[a])
+            score_b = score(objective, z_b, load_b, variance_b, has[b, 0] + rate, limit[b])
             if objective == 0:
                 gain = min(score_a, score_b) - min(scores[a], scores[b])
             else:
@@ -125,7 +125,7 @@ def anneal(
             if ruled:
                 excess_a += excess_after(ground, state, a, i, j, load_a)
                 excess_b += excess_after(ground, state, b, j, i, load_b)
-            worse = excess_a + excess_b - broken[a] - broken[b]
+            worse = excess_a + excess_b - broken[a] - broken[b] + change
             if worse > 1e-12 or (
                 worse > -1e-12 and gain <= heat * LOGS[np.int64(drawn & np.uint64(4095))]
             ):

@@ -16,7 +16,15 @@ from ropewalk.placement.problem import Ints, Problem
 from ropewalk.placement.repair import is_covariance
 from ropewalk.placement.solve.anneal import whole
 from ropewalk.placement.solve.ground import Ground, State, build, ground_of, state_of
-from ropewalk.placement.solve.scores import FAR, Model, Objective, log_below, margin, upper_tail
+from ropewalk.placement.solve.scores import (
+    FAR,
+    Model,
+    Objective,
+    above,
+    log_below,
+    margin,
+    upper_tail,
+)
 
 MOST_NODES = 50_000_000
 MOST_ITEMS = 40
@@ -192,8 +200,7 @@ def _hope(
             found += log_below(z)
         elif objective == 2:
             found -= rate[depth, b] * upper_tail(z)
-        elif z < FAR:
-            density = np.exp(-0.5 * z * z) * 0.3989422804014327
-            above = max(density - z * upper_tail(z), 0.0)
-            found -= rate[depth, b] * np.sqrt(variance) / ground.limit[b] * above
+        else:
+            over = above(z, load[depth, b], variance, ground.limit[b])
+            found -= rate[depth, b] * over / ground.limit[b]
     return found

@@ -215,7 +215,9 @@ def judge(ground: Ground, state: State, b: Whole, variance: float) -> None:
     state.variance[b] = variance
     z = margin(ground.model, ground.limit[b], state.load[b], variance)
     state.margin[b] = z
-    state.score[b] = score(ground.objective, z, variance, state.has[b, 0], ground.limit[b])
+    state.score[b] = score(
+        ground.objective, z, state.load[b], variance, state.has[b, 0], ground.limit[b]
+    )
     state.excess[b] = max(0.0, ground.floor[b] - z)
     if ground.ruled:
         state.excess[b] += excess_after(ground, state, b, -1, -1, state.load[b])
@@ -358,70 +360,3 @@ def excess_after(
         count += 1
         volume += ground.weights[3, new]
     return excess(ground, b, load, rate, copies, count, volume)
-
-
-@kernel
-def clashes(ground: Ground, place: Ints, item: Whole, b: Whole, leaving: Whole) -> int:
-    """Rivals of an item at a broker, without one that leaves it."""
-    found = 0
-    for at in range(ground.first[item], ground.first[item + 1]):
-        other = ground.rivals[at]
-        if other != leaving and place[other] == b:
-            found += 1
-    return found
-
-
-@kernel
-def permitted(ground: Ground, state: State, i: Whole, a: Whole, b: Whole, j: Whole) -> bool:
-    """Whether i may go from a to b, and j (or nobody, -1) from b to a, by rules on single items.
-
-    What is broken already may stay broken, but not become worse.
-    """
-    if not ground.allowed[b, i] or (j >= 0 and not ground.allowed[a, j]):
-        return False
-    if not ground.ruled:
-        return True
-    place, today = state.place, ground.today
-    if len(ground.rivals):
-        before, after = clashes(ground, place, i, a, -1), clashes(ground, place, i, b, j)
-        if j >= 0:
-            before += clashes(ground, place, j, b, -1)
-            after += clashes(ground, place, j, a, i)
-        if after > before:
-            return False
-    moved = state.moved[0]
-    if today[i] >= 0:
-        moved += (today[i] != b) - (today[i] != a)
-    if j >= 0 and today[j] >= 0:
-        moved += (today[j] != a) - (today[j] != b)
-    if moved > ground.most_moves and moved > state.moved[0]:
-        return False
-    return _sites_permit(ground, state, i, a, b, j)
-
-
-@kernel
-def _sites_permit(ground: Ground, state: State, i: Whole, a: Whole, b: Whole, j: Whole) -> bool:
-    here, there = ground.site[a], ground.site[b]
-    if here == there:
-        return True
-    swapped = 1.0 if j >= 0 else 0.0
-    gain = ground.weights[0, i] - (ground.weights[0, j] if j >= 0 else 0.0)
-    if 1 - swapped > 0 and state.at_site[there, 0] + 1 - swapped > ground.site_caps[there, 0]:
-        return False
-    if gain > 0 and state.at_site[there, 1] + gain > ground.site_caps[there, 1]:
-        return False
-    return not (gain < 0 and state.at_site[here, 1] - gain > ground.site_caps[here, 1])
-
-
-@kernel
-def note(ground: Ground, state: State, i: Whole, a: Whole, b: Whole, j: Whole) -> None:
-    """Count a step, before it is taken, in what is counted over all brokers."""
-    for side in range(2 if j >= 0 else 1):
-        one, old, new = (j, b, a) if side else (i, a, b)
-        here, there = ground.site[old], ground.site[new]
-        state.at_site[here, 0] -= 1
-        state.at_site[there, 0] += 1
-        state.at_site[here, 1] -= ground.weights[0, one]
-        state.at_site[there, 1] += ground.weights[0, one]
-        if ground.today[one] >= 0:
-            state.moved[0] += (ground.today[one] != new) - (ground.today[one] != old)

@@ -41,7 +41,7 @@ def margin(model: int, limit: float, load: float, variance: float) -> float:
         return FAR
     if variance <= 1e-18 * limit * limit:
         return FAR if load <= limit else -FAR
-    if model == 1 and load > 0.0:
+    if model == 1 and load > 1e-9 * limit:  # less is what rounding leaves of an empty broker
         squared = math.log1p(variance / (load * load))
         found = (math.log(limit / load) + squared / 2) / math.sqrt(squared)
     else:
@@ -80,7 +80,9 @@ def quick_log_below(z: float) -> float:
 
 
 @kernel
-def score(objective: int, z: float, variance: float, worth: float, limit: float) -> float:
+def score(
+    objective: int, z: float, load: float, variance: float, worth: float, limit: float
+) -> float:
     """A broker's share of the objective; for MARGIN the margin itself, of which the least counts.
 
     `worth` is what its items are worth in all: their messages per second.
@@ -91,5 +93,13 @@ def score(objective: int, z: float, variance: float, worth: float, limit: float)
         return quick_log_below(z)
     if objective == 2:
         return -worth * upper_tail(z)
+    return -worth * above(z, load, variance, limit) / limit
+
+
+@kernel
+def above(z: float, load: float, variance: float, limit: float) -> float:
+    """The load that is expected above the limit."""
+    if z <= -FAR:
+        return max(load - limit, 0.0)  # it hardly varies: all of it that is too much
     density = math.exp(-0.5 * z * z) * 0.3989422804014327
-    return -worth * math.sqrt(max(variance, 0.0)) / limit * (density - z * upper_tail(z))
+    return math.sqrt(max(variance, 0.0)) * max(density - z * upper_tail(z), 0.0)

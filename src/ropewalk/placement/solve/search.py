@@ -22,6 +22,8 @@ SMALL = 160
 """Up to so many items tabu search looks at all moves and swaps."""
 MOST_STEPS = 40_000_000
 TINY = 24
+EVEN = 1e-9
+"""Rules that are broken by no more than this are not: it is rounding."""
 SLACK = 0.0005
 """What the least margin may lose, of itself, for a better product."""
 
@@ -89,7 +91,7 @@ def _best(problem: Problem, ground: Ground, effort: Effort, seed: int, goal: flo
 
     def one(number: int) -> Found:
         name, begin = begins[number]
-        return improved(ground, begin(), name, effort, seed * 1000 + number, goal)
+        return improved(ground, begin(), name, effort, (seed * 1000 + number) % 2**32, goal)
 
     if np.isfinite(goal):  # the first that is good enough will do
         return _first(one, len(begins), goal)
@@ -100,7 +102,7 @@ def _best(problem: Problem, ground: Ground, effort: Effort, seed: int, goal: flo
 def _first(one: Callable[[int], Found], count: int, goal: float) -> Found:
     best = one(0)
     for number in range(1, count):
-        if best.value >= goal:
+        if best.value >= goal and best.excess <= 0:
             break
         best = max(best, one(number), key=lambda found: found.better_than)
     return best
@@ -142,11 +144,11 @@ def improved(
 ) -> Found:
     """A placement made better: annealing, then tabu search where there are few items."""
     found = _annealed(ground, place, start, effort.steps, _heat(ground, start), seed, goal)
-    if not effort.turns or found.value >= goal:
+    if not effort.turns or (found.value >= goal and not found.excess):
         return found
     state, better = state_of(ground, found.place), np.empty_like(place)
     excess, value, turns = tabu(ground, state, better, effort.turns, seed, goal)
-    return Found(better, value, excess, start, found.steps + turns)
+    return Found(better, value, _but_rounding(excess), start, found.steps + turns)
 
 
 def _annealed(
@@ -160,7 +162,11 @@ def _annealed(
 ) -> Found:
     state, best = state_of(ground, place), np.empty_like(place)
     excess, value, taken = anneal(ground, state, best, steps, *heat, seed, goal)
-    return Found(best, value, excess, start, taken)
+    return Found(best, value, _but_rounding(excess), start, taken)
+
+
+def _but_rounding(excess: float) -> float:
+    return excess if excess > EVEN else 0.0
 
 
 def _heat(ground: Ground, start: str) -> tuple[float, float]:
@@ -172,7 +178,7 @@ def _heat(ground: Ground, start: str) -> tuple[float, float]:
         return (1e-3, 1e-6) if gentle else (3e-2, 1e-5)
     if ground.objective == Objective.PRODUCT:
         return (5e-3, 1e-5)
-    worth = float(ground.weights[0].sum())
+    worth = float(ground.weights[0].sum()) or 1.0
     return (5e-3 * worth, 1e-5 * worth)
 
 
@@ -184,8 +190,9 @@ def _then_product(problem: Problem, found: Found, model: Model, effort: Effort, 
     ground = ground_of(replace(problem, rules=rules), Objective.PRODUCT, model)
     little = Effort(effort.steps // 4, effort.turns // 4, 1)
     state, best = state_of(ground, found.place), np.empty_like(found.place)
-    excess, _, steps = anneal(ground, state, best, little.steps, 1e-6, 1e-8, seed, np.inf)
-    if excess > 0:
+    drawn = seed % 2**32
+    excess, _, steps = anneal(ground, state, best, little.steps, 1e-6, 1e-8, drawn, np.inf)
+    if excess > EVEN:
         return found
     value = float(state_of(ground, best).margin.min())
     return Found(best, value, 0.0, found.start, found.steps + steps)

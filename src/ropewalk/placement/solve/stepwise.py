@@ -17,12 +17,11 @@ from ropewalk.placement.solve.ground import (
     build,
     excess_after,
     judge,
-    note,
-    permitted,
     shift,
     variance_after,
 )
 from ropewalk.placement.solve.scores import margin
+from ropewalk.placement.solve.steps import note, strain
 
 
 @kernel
@@ -50,7 +49,10 @@ def stepwise(ground: Ground, state: State, goal: float, most_steps: int) -> int:
                     j, b = np.int64(-1), np.int64(other)
                 else:
                     b = place[j]
-                if b == a or not permitted(ground, state, i, a, b, j):
+                if b == a:
+                    continue
+                change = strain(ground, state, i, a, b, j)
+                if change > 0:
                     continue
                 variance_a, _ = variance_after(
                     matrix, loadings, own_of, work, dense, sums, factors, own, a, i, j
@@ -69,7 +71,7 @@ def stepwise(ground: Ground, state: State, goal: float, most_steps: int) -> int:
                 if ground.ruled:
                     worse += excess_after(ground, state, a, i, j, load_a)
                     worse += excess_after(ground, state, b, j, i, load_b)
-                worse -= state.excess[a] + state.excess[b]
+                worse += change - state.excess[a] - state.excess[b]
                 value = min(z_a, z_b)
                 if j >= 0:
                     value -= 1e-3 * abs(value)  # a swap is two moves: it has to be worth them

@@ -15,12 +15,11 @@ from ropewalk.placement.solve.ground import (
     Whole,
     build,
     excess_after,
-    note,
-    permitted,
     shift,
     variance_after,
 )
 from ropewalk.placement.solve.scores import margin, score
+from ropewalk.placement.solve.steps import note, strain
 from ropewalk.placement.solve.stepwise import resum
 
 LEAST_REST, MORE_REST = 4, 7
@@ -63,7 +62,8 @@ def tabu(
                     b = place[j]
                 if b == a or not allowed[b, i] or (j >= 0 and not allowed[a, j]):
                     continue
-                if ruled and not permitted(ground, state, i, a, b, j):
+                change = strain(ground, state, i, a, b, j) if ruled else 0.0
+                if change > 0:
                     continue
                 more, less = -weights[0, i] * work[i, a], weights[0, i] * work[i, b]
                 rate = weights[0, i]
@@ -77,18 +77,20 @@ def tabu(
                 variance_b, _ = variance_after(
                     matrix, loadings, own_of, work, dense, sums, factors, own, b, j, i
                 )
-                z_a = margin(model, limit[a], load[a] + more, variance_a)
-                z_b = margin(model, limit[b], load[b] + less, variance_b)
-                score_a = score(objective, z_a, variance_a, has[a, 0] - rate, limit[a])
-                score_b = score(objective, z_b, variance_b, has[b, 0] + rate, limit[b])
+                load_a, load_b = load[a] + more, load[b] + less
+                z_a = margin(model, limit[a], load_a, variance_a)
+                z_b = margin(model, limit[b], load_b, variance_b)
+                score_a = score(objective, z_a, load_a, variance_a, has[a, 0] - rate, limit[a])
+                score_b = score(objective, z_b, load_b, variance_b, has[b, 0] + rate, limit[b])
                 if objective == 0:
                     gain = min(score_a, score_b) - min(scores[a], scores[b])
                 else:
                     gain = score_a + score_b - scores[a] - scores[b]
                 worse = max(0.0, floor[a] - z_a) + max(0.0, floor[b] - z_b) - broken[a] - broken[b]
+                worse += change
                 if ruled:
-                    worse += excess_after(ground, state, a, i, j, load[a] + more)
-                    worse += excess_after(ground, state, b, j, i, load[b] + less)
+                    worse += excess_after(ground, state, a, i, j, load_a)
+                    worse += excess_after(ground, state, b, j, i, load_b)
                 if worse > fewest + 1e-12 or (worse > fewest - 1e-12 and gain <= most):
                     continue
                 resting = rests[i, b] > turn or (j >= 0 and rests[j, a] > turn)
