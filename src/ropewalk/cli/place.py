@@ -1,6 +1,5 @@
 """`ropewalk place`: where items go; `place explain`, `place replay`."""
 
-import os
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -9,20 +8,29 @@ import typer
 import typer.core
 
 from ropewalk.cli.contract import Json, contract, finish, progress
-from ropewalk.cli.files import PIPE, Source, load_from
+from ropewalk.cli.files import Source
 from ropewalk.cli.pipeline import Peak, Window
+from ropewalk.cli.plans import (
+    again,
+    existing,
+    input_of,
+    load_federation,
+    near,
+    place_in,
+    plan_in,
+    seen_from,
+    stats_of,
+    write_plan,
+)
 from ropewalk.cli.spark import Master, Remote, started, work_of
 from ropewalk.errors import UsageError
 from ropewalk.report.document import Document
 
 if TYPE_CHECKING:
-    from ropewalk.federation import Federation
-    from ropewalk.federation.facts import Performance
     from ropewalk.pipeline.folders import Work
     from ropewalk.pipeline.rates.stats import Stats
     from ropewalk.placement.inputs import Input
     from ropewalk.placement.place import Placed
-    from ropewalk.placement.plan import ReadPlan
 
 WRITE = "items"
 
@@ -131,12 +139,12 @@ def items(
         _check_outputs(out, pictures)
         if (stats is None) == (from_trace is None):
             raise UsageError("say --stats DIR or --from-trace DIR, one of them")
-        federation = _load(path)
+        federation = load_federation(path)
         timed: dict[str, float] = {}
         if from_trace is not None:
             work = work_of(from_trace)
             timed = _measured(work, path, window_s, peak, master, remote)
-            stats, capacities = work.rates, capacities or _existing(work.capacities)
+            stats, capacities = work.rates, capacities or existing(work.capacities)
         assert stats is not None  # noqa: S101  (one of the two was given)
         found = input_of(federation, stats, capacities, without or [], silent=silent)
         goal, how = Objective[objective.upper()], Model[model.upper()]
@@ -146,16 +154,16 @@ def items(
         with progress("placing"):
             placed = _placed(found, calm, goal, how, gain, failures, seed)
         made_from = {
-            "federation": _from(out, path),
-            "stats": _from(out, stats),
-            **({"capacities": _from(out, capacities)} if capacities else {}),
+            "federation": seen_from(out, path),
+            "stats": seen_from(out, stats),
+            **({"capacities": seen_from(out, capacities)} if capacities else {}),
             **({"without": ",".join(without)} if without else {}),
             "silent": silent,
         }
         plan = plan_of(placed, made_from)
-        notes = [*found.notes, *_checked(placed, found, _stats(stats))]
+        notes = [*found.notes, *_checked(placed, found, stats_of(stats))]
         if out is not None:
-            plan["policies"] = _write(plan, placed, out)
+            plan["policies"] = write_plan(plan, placed, out)
         drawn = [str(one) for one in draw(placed, pictures)] if pictures else []
         summary = {
             **plan,
@@ -183,11 +191,11 @@ def explain(
         from ropewalk.placement.solve.scores import Model
         from ropewalk.report.placement import explained, explained_text
 
-        read = _read(plan)
+        read = plan_in(plan)
         if item not in read.items:
-            raise UsageError(f"{plan}: there is no item {item!r} in this plan{_near(item, read)}")
-        found = _again(read, plan)
-        place = _place(found, read, plan)
+            raise UsageError(f"{plan}: there is no item {item!r} in this plan{near(item, read)}")
+        found = again(read, plan)
+        place = place_in(found, read, plan)
         told = explained(
             found.problem, place, found.problem.items.index(item), Model[read.goal["model"].upper()]
         )
@@ -211,9 +219,9 @@ def replay_(
         from ropewalk.cli.replaying import replay_text, replayed
         from ropewalk.findings import Finding, Where
 
-        read = _read(plan)
-        found = _again(read, plan)
-        place = _place(found, read, plan)
+        read = plan_in(plan)
+        found = again(read, plan)
+        place = place_in(found, read, plan)
         with progress("replaying"):
             summary = replayed(spark, work_of(folder), found, place, read.goal["model"], rule)
         wrong = [
@@ -245,50 +253,6 @@ def _placed(
         seed=seed,
         quiet_hours=calm.problem if calm else None,
     )
-
-
-def _load(path: Path) -> "Federation":
-    from ropewalk.federation.loading import MAX_YAML_MB
-
-    return load_from(path, max_mb=MAX_YAML_MB)
-
-
-def _stats(path: Path) -> "Stats":
-    from ropewalk.pipeline.rates.stats import load_stats
-
-    return load_stats(path)
-
-
-def input_of(
-    federation: "Federation",
-    stats: Path,
-    capacities: Path | None,
-    without: list[str],
-    *,
-    silent: bool,
-) -> "Input":
-    """The problem of a federation and its statistics."""
-    from ropewalk.placement.inputs import problem_of
-
-    beside = stats.parent / "capacities.yaml" if stats.is_dir() else None
-    known = _capacities(capacities or (_existing(beside) if beside else None))
-    loaded = _stats(stats)
-    try:
-        return problem_of(federation, loaded, capacities=known, without=without, silent=silent)
-    except UsageError as error:
-        raise UsageError(f"{stats}: {error}") from None
-
-
-def _existing(path: Path) -> Path | None:
-    return path if path.is_file() else None
-
-
-def _capacities(path: Path | None) -> dict[str, "Performance"]:
-    if path is None:
-        return {}
-    from ropewalk.pipeline.calibrate.results import read_capacities
-
-    return read_capacities(path)
 
 
 def _measured(
@@ -345,78 +309,6 @@ def _check_outputs(out: Path | None, pictures: Path | None) -> None:
             raise UsageError(f"{out}: there is no folder {out.parent}: make it, or name another")
     if pictures is not None and not pictures.is_dir():
         raise UsageError(f"{pictures}: there is no such folder: make it, or name another")
-
-
-def _from(out: Path | None, path: Path) -> str:
-    """A path as the plan's folder sees it: both may be taken elsewhere together."""
-    if out is None or path == PIPE:
-        return str(path)
-    return os.path.relpath(path, out.parent)
-
-
-def _write(plan: dict[str, Any], placed: "Placed", out: Path) -> dict[str, str]:
-    """The policies, then the plan that names them."""
-    from ropewalk.federation.saving import write_text
-    from ropewalk.placement.plan import plan_text
-
-    beside = out.with_name(f"{out.stem}.policies.json")
-    named = {"file": beside.name, "version": placed.cases.version}
-    write_text(beside, placed.cases.text())
-    write_text(out, plan_text({**plan, "policies": named}))
-    return named
-
-
-def _read(path: Path) -> "ReadPlan":
-    import yaml
-
-    from ropewalk.placement.plan import read_plan
-
-    try:
-        found = yaml.load(path.read_text(encoding="utf-8"), yaml.BaseLoader)  # noqa: S506
-    except (yaml.YAMLError, UnicodeDecodeError):
-        raise UsageError(f"{path}: no YAML that can be read: make the plan anew") from None
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read: {error.strerror}") from None
-    return read_plan(found, str(path))
-
-
-def _again(read: "ReadPlan", plan: Path) -> "Input":
-    """The problem that a plan was made of."""
-    made, here = read.made_from, plan.parent
-    capacities = here / made["capacities"] if made.get("capacities") else None
-    without = [one for one in made.get("without", "").split(",") if one]
-    try:
-        if made["federation"] == str(PIPE):
-            raise UsageError(f"{plan}: its federation came through a pipe: make it of a file")
-        federation = _load(here / made["federation"])
-        return input_of(
-            federation,
-            here / made["stats"],
-            capacities,
-            without,
-            silent=made.get("silent") == "true",
-        )
-    except KeyError as error:
-        raise UsageError(f"{plan}: it does not say of what it was made: {error}") from None
-
-
-def _place(found: "Input", read: "ReadPlan", plan: Path) -> Any:
-    import numpy as np
-
-    number = {name: b for b, name in enumerate(found.problem.brokers)}
-    try:
-        return np.array([number[read.items[name]] for name in found.problem.items], np.int64)
-    except KeyError as error:
-        raise UsageError(
-            f"{plan}: the federation has changed since ({error} is new): make the plan anew"
-        ) from None
-
-
-def _near(item: str, read: "ReadPlan") -> str:
-    from difflib import get_close_matches
-
-    found = get_close_matches(item, read.items, 1)
-    return f": did you mean {found[0]!r}?" if found else ""
 
 
 def _findings(placed: "Placed", path: Path) -> list[Any]:

@@ -43,8 +43,8 @@ def plan_lines(plan: Mapping[str, Any], notes: Sequence[str] = ()) -> str:
         ]
     if quiet := plan.get("quiet"):
         lines.append(
-            f"In quiet hours {', '.join(quiet['switched_off'])} can be off; the highest risk is then"
-            f" {percent(quiet['risk'])} ({quiet['worst']})."
+            f"In quiet hours {', '.join(quiet['switched_off'])} can be off; then the highest risk"
+            f" is {percent(quiet['risk'])} ({quiet['worst']})."
         )
     return "\n".join(lines)
 
