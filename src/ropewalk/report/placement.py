@@ -16,7 +16,7 @@ from ropewalk.placement.place import Placed
 from ropewalk.placement.problem import Ints, Problem
 from ropewalk.placement.risk import margins, risk_of
 from ropewalk.placement.solve.bound import even_margin
-from ropewalk.placement.solve.scores import Model, Objective
+from ropewalk.placement.solve.scores import FAR, Model, Objective
 from ropewalk.report.verification import plural
 
 SHOWN = 20
@@ -81,9 +81,9 @@ def _risk(broker: Mapping[str, Any], *keys: str) -> float:
 
 def _words(outcome: Mapping[str, Any], goal: Mapping[str, Any]) -> list[str]:
     margin, nobody = outcome["least_margin"], outcome["nobody_overloaded"]
-    was = f"{margin['today']:g} today, " if "today" in margin else ""
+    was = f"{_far(margin['today'])} today, " if "today" in margin else ""
     lines = [
-        f"Least margin: {was}{margin['after']:g} after, in deviations below the limit"
+        f"Least margin: {was}{_far(margin['after'])} after, in deviations below the limit"
         f" ({goal['model']} model)."
     ]
     if "bound" in margin:
@@ -98,6 +98,10 @@ def _words(outcome: Mapping[str, Any], goal: Mapping[str, Any]) -> list[str]:
     was = f"{nobody['today']:.6g} today, " if "today" in nobody else ""
     lines.append(f"Probability that nobody is overloaded: {was}{nobody['after']:.6g} after.")
     return lines
+
+
+def _far(margin: float) -> str:
+    return f"{margin:g}" if margin < FAR else f"{FAR:g} or more"
 
 
 def _moves(moves: Sequence[Mapping[str, Any]], outcome: Mapping[str, Any]) -> str:

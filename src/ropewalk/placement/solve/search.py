@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ropewalk.errors import UsageError
 from ropewalk.placement.problem import Ints, Problem
 from ropewalk.placement.solve import starts
 from ropewalk.placement.solve.anneal import anneal
@@ -77,8 +78,11 @@ def search(
     """A placement with a large objective that respects the rules, if one is found that does.
 
     For the margin, the product of all brokers is made larger afterwards, as far as no margin falls
-    below the least one found, less a little.
+    below the least one found, less a little. Raises UsageError for an objective that the model
+    does not have.
     """
+    if objective is Objective.EXCESS and model is not Model.NORMAL:
+        raise UsageError("messages above a limit are reckoned with the normal model only")
     effort = effort or effort_for(problem)
     found = _best(problem, ground_of(problem, objective, model), effort, seed, goal)
     if objective is not Objective.MARGIN or not np.isfinite(found.value) or found.value >= goal:
