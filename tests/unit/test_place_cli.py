@@ -110,6 +110,47 @@ def test_brokers_that_can_be_off_in_quiet_hours_are_a_case(ropewalk: Run, folder
     assert not set(advice.moves.values()) & off
 
 
+def test_an_input_is_not_overwritten_and_a_changed_one_is_noticed(
+    ropewalk: Run, folder: Path
+) -> None:
+    file, out = folder / "federation.yaml", folder / "plan.yaml"
+    before = file.read_text()
+    ran = ropewalk("place", file, "--stats", folder, "-o", file)
+    assert ran.code == 2
+    assert "no plan is there" in ran.err
+    assert file.read_text() == before
+    assert ropewalk("place", file, "--stats", folder, "-o", out).code == 0
+    assert ropewalk("place", file, "--stats", folder, "-o", out).code == 0  # a plan is replaced
+    means = folder / "means.csv"
+    means.write_text(means.read_text().replace("news/wire,150", "news/wire,160"))
+    assert "changed since" in ropewalk("place", "explain", out, "energy").out
+    out.write_text(out.read_text().replace("news/wire: slo-2", "news/wire: lon-1"))
+    ran = ropewalk("place", "explain", out, "energy")
+    assert ran.code == 2
+    assert "changed by hand" in ran.err
+
+
+def test_a_broker_is_emptied_and_its_items_come_from_it(ropewalk: Run, folder: Path) -> None:
+    ran = ropewalk(
+        "place", folder / "federation.yaml", "--stats", folder, "--without", "slo-1", "--json"
+    )
+    assert ran.code == 0, ran.out
+    plan = ran.document["summary"]
+    assert "slo-1" not in plan["items"].values()
+    assert any(one["item"] == "energy" and one["from"] == "slo-1" for one in plan["moves"])
+
+
+def test_where_the_load_is_too_much_nothing_gets_worse_than_today(
+    ropewalk: Run, folder: Path
+) -> None:
+    file = folder / "federation.yaml"
+    file.write_text(file.read_text().replace("utilisation: 0.85", "utilisation: 0.3"))
+    ran = ropewalk("place", file, "--stats", folder, "--json")
+    assert ran.code == 1
+    margin = ran.document["summary"]["outcome"]["least_margin"]
+    assert margin["after"] >= margin["today"]
+
+
 def test_a_limit_that_cannot_be_kept_is_a_finding(ropewalk: Run, folder: Path) -> None:
     file = folder / "federation.yaml"
     file.write_text(file.read_text().replace("utilisation: 0.85", "utilisation: 0.2"))

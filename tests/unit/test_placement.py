@@ -20,7 +20,7 @@ from ropewalk.placement.judge import rejections, standings, value_of, why_not
 from ropewalk.placement.moves import way
 from ropewalk.placement.performance import Reals, delay_s
 from ropewalk.placement.place import best_of
-from ropewalk.placement.plan import plan_of, plan_text, read_plan
+from ropewalk.placement.plan import digest_of, plan_of, plan_text, read_plan
 from ropewalk.placement.policies import policies, policy
 from ropewalk.placement.risk import Peaks, interval, margins, risk_of, seen
 from ropewalk.placement.rivals.genetic import genetic
@@ -181,7 +181,7 @@ def test_items_of_patterns_carry_averages_over_messages() -> None:
     wanted = [(50 + f + 10 * r) * 1e-6 for f, r in zip(filters, one.replication, strict=True)]
     assert np.allclose(one.work_s, [wanted, [2 * each for each in wanted], wanted])
     assert np.allclose(one.spread.whole(), [[9 + 4 + 4, 2, 2], [2, 26, 1], [2, 1, 17]])
-    assert any("1 topics of the statistics are in no item" in each for each in found.notes)
+    assert any("in no item, and left out: 1" in each for each in found.notes)
 
 
 def test_rules_are_those_of_the_file() -> None:
@@ -193,7 +193,7 @@ def test_rules_are_those_of_the_file() -> None:
         [True, True, True],
     ]
     assert rules.today.tolist() == [0, 1, 2]  # most publishers of r are at c
-    assert any("1 items are taken to be where most" in each for each in found.notes)
+    assert any("1 item is taken to be where most" in each for each in found.notes)
     assert rules.apart == ((1, 2),)
     assert rules.most_moves == 1
     assert found.problem.limit.tolist() == [0.8, 0.5, 0.8]
@@ -208,18 +208,21 @@ def test_rules_are_those_of_the_file() -> None:
     assert rules.most_rate_at.tolist() == [np.inf, 300]
 
 
-def test_a_broker_that_is_left_out_leaves_its_items_nowhere() -> None:
-    one = made(without=["a"]).problem
-    assert one.brokers == ("b", "c")
-    assert one.rules.today.tolist() == [-1, 0, 1]
-    assert one.rules.allowed[:, 0].all()  # pinned, but not where it could stay
-    # Most publishers of r are at a broker that is left out: it is nowhere, and nobody is asked.
-    one = made(without=["c"]).problem
-    assert one.rules.today.tolist() == [0, 1, -1]
+def test_a_broker_that_is_left_out_is_emptied() -> None:
+    found = made(without=["a"])
+    one = found.problem
+    assert one.brokers == ("a", "b", "c")
+    assert one.rules.today.tolist() == [0, 1, 2]
+    assert not one.rules.allowed[0].any()
+    assert one.rules.allowed[1:, 0].all()  # pinned, but it cannot stay
+    assert any("is pinned to a, which is left out: it moves" in each for each in found.notes)
+    assert (place(one, effort=LITTLE).place > 0).all()
     with pytest.raises(UsageError, match="item q: no broker is left"):
         made(without=["b", "c"])
     with pytest.raises(UsageError, match="no broker 'd'"):
         made(without=["d"])
+    with pytest.raises(UsageError, match="all brokers are left out"):
+        made(without=["a", "b", "c"])
 
 
 def test_items_without_a_rate_are_named_or_silent() -> None:
@@ -227,7 +230,7 @@ def test_items_without_a_rate_are_named_or_silent() -> None:
         made(stats=few("p/x", "p/y"))
     found = made(stats=few("p/x", "p/y"), silent=True)
     assert found.problem.rate_msgs_s.tolist() == [40, 0, 0]
-    assert any("2 items without a rate" in each for each in found.notes)
+    assert any("2 items are without a rate" in each for each in found.notes)
     assert place(found.problem, effort=LITTLE).place[0] == 0
 
 
@@ -460,7 +463,12 @@ def test_a_plan_is_read_back_as_it_was_written() -> None:
     assert read.mirrors == plan["mirrors"]
     assert [each["item"] for each in read.moves] == [each["item"] for each in plan["moves"]]
     assert set(read.brokers) == {"yes", "2", "ü"}
-    assert read.made_from == {"federation": "f.yaml", "stats": "s"}
+    assert read.made_from["federation"] == "f.yaml"
+    assert read.made_from["digest"] == digest_of(placed.problem)
+    changed = plan_text({**plan, "items": {**plan["items"], "no": "2"}})
+    if changed != plan_text(plan):
+        with pytest.raises(UsageError, match="changed by hand"):
+            read_plan(yaml.load(changed, yaml.BaseLoader), "plan.yaml")
     for text in ("", "[]", "plan: x", "plan: ropewalk plan 1", "just text"):
         with pytest.raises(UsageError, match=r"plan\.yaml"):
             read_plan(yaml.load(text, yaml.BaseLoader), "plan.yaml")

@@ -14,6 +14,7 @@ from ropewalk.cli.plans import (
     again,
     existing,
     input_of,
+    is_plan,
     load_federation,
     near,
     place_in,
@@ -153,7 +154,7 @@ def items(
         )
         with progress("placing"):
             placed = _placed(found, calm, goal, how, gain, failures, seed)
-        made_from = {
+        made_from: dict[str, Any] = {
             "federation": seen_from(out, path),
             "stats": seen_from(out, stats),
             **({"capacities": seen_from(out, capacities)} if capacities else {}),
@@ -162,6 +163,7 @@ def items(
         }
         plan = plan_of(placed, made_from)
         notes = [*found.notes, *_checked(placed, found, stats_of(stats))]
+        notes += _plain_costs(stats_of(stats))
         if out is not None:
             plan["policies"] = write_plan(plan, placed, out)
         drawn = [str(one) for one in draw(placed, pictures)] if pictures else []
@@ -188,6 +190,7 @@ def explain(
 ) -> None:
     """Tell why an item is where a plan puts it, and what other brokers would mean."""
     with contract("place explain", as_json=as_json):
+        from ropewalk.placement.plan import digest_of
         from ropewalk.placement.solve.scores import Model
         from ropewalk.report.placement import explained, explained_text
 
@@ -195,11 +198,16 @@ def explain(
         if item not in read.items:
             raise UsageError(f"{plan}: there is no item {item!r} in this plan{near(item, read)}")
         found = again(read, plan)
+        changed = digest_of(found.problem) != read.made_from.get("digest")
         place = place_in(found, read, plan)
         told = explained(
             found.problem, place, found.problem.items.index(item), Model[read.goal["model"].upper()]
         )
-        finish(Document("place explain", "ok", told), as_json=as_json, text=explained_text(told))
+        told["changed_since"] = changed
+        text = explained_text(told)
+        if changed:
+            text = f"note: what the plan was made of has changed since: make it anew\n{text}"
+        finish(Document("place explain", "ok", told), as_json=as_json, text=text)
 
 
 @app.command("replay")
@@ -301,10 +309,18 @@ def _checked(placed: "Placed", found: "Input", stats: "Stats") -> list[str]:
     ]
 
 
+def _plain_costs(stats: "Stats") -> list[str]:
+    if stats.counts is None and (stats.replication == 1).all() and (stats.filters == 1).all():
+        return ["replication and filters of all topics are 1, as if nobody had given them"]
+    return []
+
+
 def _check_outputs(out: Path | None, pictures: Path | None) -> None:
     if out is not None:
         if out.suffix not in (".yaml", ".yml"):
             raise UsageError(f"{out}: name the plan *.yaml")
+        if out.exists() and not is_plan(out):
+            raise UsageError(f"{out}: something that is no plan is there: name another file")
         if not out.parent.is_dir():
             raise UsageError(f"{out}: there is no folder {out.parent}: make it, or name another")
     if pictures is not None and not pictures.is_dir():

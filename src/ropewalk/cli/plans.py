@@ -47,7 +47,8 @@ def input_of(
     try:
         return problem_of(federation, loaded, capacities=known, without=without, silent=silent)
     except UsageError as error:
-        raise UsageError(f"{stats}: {error}") from None
+        ours = str(error).startswith(("item", "covariance"))
+        raise UsageError(f"{stats}: {error}" if ours else str(error)) from None
 
 
 def existing(path: Path) -> Path | None:
@@ -80,6 +81,15 @@ def write_plan(plan: dict[str, Any], placed: "Placed", out: Path) -> dict[str, s
     write_text(beside, placed.cases.text())
     write_text(out, plan_text({**plan, "policies": named}))
     return named
+
+
+def is_plan(path: Path) -> bool:
+    """Whether a file is a plan, of any version."""
+    try:
+        with path.open(encoding="utf-8") as file:
+            return file.readline().startswith("plan:")
+    except (OSError, UnicodeDecodeError):
+        return False
 
 
 def plan_in(path: Path) -> "ReadPlan":
@@ -126,7 +136,8 @@ def place_in(found: "Input", read: "ReadPlan", plan: Path) -> Any:
         return np.array([number[read.items[name]] for name in found.problem.items], np.int64)
     except KeyError as error:
         raise UsageError(
-            f"{plan}: the federation has changed since ({error} is new): make the plan anew"
+            f"{plan}: the federation has changed since: there is no {error} in both: make the"
+            " plan anew"
         ) from None
 
 

@@ -79,19 +79,19 @@ def problem_of(
 ) -> Input:
     """The problem of a federation: items, rates, costs, rules.
 
-    `capacities` stand in where the file has none; brokers `without` get nothing; with `silent`
+    `capacities` stand in where the file has none; brokers `without` are emptied; with `silent`
     items of which no rate is known carry nothing. Raises UsageError, which names the item or
     broker, for what is missing or cannot be.
     """
-    brokers = _brokers(federation, without)
-    speeds = [_speed(federation, name, capacities or {}) for name in brokers]
+    brokers, out = tuple(federation.brokers), _left_out(federation, without)
+    speeds = _speeds(federation, capacities or {}, out)
     items = items_of(federation)
     if not items:
         raise UsageError("nothing to place: the federation has no topics")
     members, notes = _members(items, stats, silent=silent)
     traffic = _traffic(members, stats)
     spread, repair = _spread(tuple(items), members, stats)
-    rules, assumed = _rules(federation, tuple(items), brokers)
+    rules, assumed = _rules(federation, tuple(items), brokers, out)
     limits = [federation.placement.limits_of(name) for name in brokers]
     used = np.array([1.0 if one.utilisation is None else one.utilisation for one in limits])
     found = problem(
@@ -113,11 +113,27 @@ def peaks_of(found: Input, counts: Any, windows: int, window_s: float) -> Peaks:
     return Peaks(np.asarray((counts @ found.members).todense()), windows, window_s)
 
 
-def _brokers(federation: Federation, without: Collection[str]) -> tuple[str, ...]:
+def _left_out(federation: Federation, without: Collection[str]) -> frozenset[str]:
     for name in without:
         if name not in federation.brokers:
             raise UsageError(f"there is no broker {name!r} in {federation.name}")
-    return tuple(name for name in federation.brokers if name not in set(without))
+    if not set(federation.brokers) - set(without):
+        raise UsageError("all brokers are left out: there is nowhere to place anything")
+    return frozenset(without)
+
+
+def _speeds(
+    federation: Federation, capacities: Mapping[str, Performance], out: frozenset[str]
+) -> list[Performance]:
+    """What a message costs each broker; of one that is left out it need not be known."""
+    known = {
+        name: _speed(federation, name, capacities) for name in federation.brokers if name not in out
+    }
+    some = next(iter(known.values()))
+    return [
+        known.get(name) or federation.brokers[name].capacity or capacities.get(name) or some
+        for name in federation.brokers
+    ]
 
 
 def _speed(federation: Federation, name: str, capacities: Mapping[str, Performance]) -> Performance:
@@ -151,9 +167,11 @@ def _members(
             + (f" (nor of {len(missing) - 1} others)" if len(missing) > 1 else "")
             + ": give one, or say --silent if it carries nothing"
         )
-    notes = [f"{len(missing)} items without a rate are taken to carry nothing"] if missing else []
+    notes = (
+        [f"{_items(len(missing))} without a rate, and taken to carry nothing"] if missing else []
+    )
     if spare := len(place) - len(holder):
-        notes.append(f"{spare} topics of the statistics are in no item: they are left out")
+        notes.append(f"topics of the statistics that are in no item, and left out: {spare}")
     shape = (len(place), len(items))
     return csr_array((np.ones(len(rows)), (rows, columns)), shape=shape), notes
 
@@ -193,17 +211,22 @@ def _spread(
 
 
 def _rules(
-    federation: Federation, items: tuple[str, ...], brokers: tuple[str, ...]
+    federation: Federation, items: tuple[str, ...], brokers: tuple[str, ...], out: frozenset[str]
 ) -> tuple[Rules, list[str]]:
     placement = federation.placement
     number = {name: b for b, name in enumerate(brokers)}
     today, guessed = _today(federation, items, number)
     allowed = np.zeros((len(brokers), len(items)), np.bool_)
-    pinned = set(placement.pinned)
+    pinned, notes = set(placement.pinned), []
     for i, item in enumerate(items):
-        may = [number[name] for name in brokers_for(federation, item) if name in number]
+        may = [number[name] for name in brokers_for(federation, item) if name not in out]
         if item in pinned and today[i] >= 0:
-            may = [int(today[i])]
+            if brokers[today[i]] not in out:
+                may = [int(today[i])]
+            else:
+                notes.append(
+                    f"{item} is pinned to {brokers[today[i]]}, which is left out: it moves"
+                )
         allowed[may, i] = True
         if not may:
             raise UsageError(f"item {item}: no broker is left that it may be on")
@@ -236,8 +259,13 @@ def _rules(
             [np.inf if one is None or one.rate_msgs_s is None else one.rate_msgs_s for one in at]
         ),
     )
-    notes = [f"{guessed} items are taken to be where most of their publishers are"]
-    return rules, notes if guessed else []
+    if guessed:
+        notes.append(f"{_items(guessed)} taken to be where most publishers of it are")
+    return rules, notes
+
+
+def _items(count: int) -> str:
+    return "1 item is" if count == 1 else f"{count:,} items are"
 
 
 def _today(

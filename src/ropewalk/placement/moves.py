@@ -83,13 +83,22 @@ _LIKE = (
 )
 
 
-def settled(problem: Problem, place: Ints, model: Model = Model.NORMAL, keep: float = KEEP) -> Ints:
-    """The same placement without moves that hardly matter: those items stay where they are."""
+def settled(
+    problem: Problem,
+    place: Ints,
+    model: Model = Model.NORMAL,
+    keep: float = KEEP,
+    floor: float = np.inf,
+) -> Ints:
+    """The same placement without moves that hardly matter: those items stay where they are.
+
+    The least margin stays above its own less a little, or above a floor if that is less.
+    """
     ground = ground_of(problem, 0, model)
     state = state_of(ground, place)
-    floor = float(state.margin.min())
+    least = float(state.margin.min())
     order = np.argsort(problem.load.max(0), kind="stable")
-    _settle(ground, state, order, floor - keep * abs(floor))
+    _settle(ground, state, order, min(least - keep * abs(least), floor))
     return state.place
 
 
@@ -227,19 +236,25 @@ def _take(ground: Ground, state: State, i: Whole, a: Whole, b: Whole) -> None:
 def _order(
     ground: Ground, state: State, goal: Ints, pending: Ints, floor: Reals
 ) -> tuple[Ints, Reals, bool]:
-    """The next move is the one that leaves the two brokers best off, of those that hurt nobody."""
+    """The next move, of those that hurt nobody, relieves the broker that needs it most.
+
+    Of several such, it is the one that leaves the two brokers best off.
+    """
     most = 3 * len(pending) + 1
     steps, margins = np.zeros((most, 4), np.int64), np.zeros((most, 3))
     taken, left, safe, asides = 0, len(pending), True, 0
     waiting = pending.copy()
     while left > 0:
         best, gain, hurt, spared = -1, -np.inf, -1, -np.inf
+        worst = np.inf
         for at in range(left):
             i = waiting[at]
             z_a, z_b, _ = _after(ground, state, i, state.place[i], goal[i])
             room = min(z_a - floor[state.place[i]], z_b - floor[goal[i]])
-            if room >= 0 and min(z_a, z_b) > gain:
-                best, gain = at, min(z_a, z_b)
+            needs = state.margin[state.place[i]]
+            better = needs < worst - 1e-9 or (needs < worst + 1e-9 and min(z_a, z_b) > gain)
+            if room >= 0 and better:
+                best, gain, worst = at, min(z_a, z_b), needs
             if room > spared:
                 hurt, spared = at, room
         target: Whole = -1

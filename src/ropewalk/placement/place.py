@@ -10,12 +10,11 @@ from ropewalk.placement.policies import CaseBase, Policy, case_base, policies, q
 from ropewalk.placement.problem import Ints, Problem
 from ropewalk.placement.risk import margins
 from ropewalk.placement.solve import starts
-from ropewalk.placement.solve.anneal import whole
 from ropewalk.placement.solve.bound import margin_bound, product_bound
 from ropewalk.placement.solve.exact import exact
 from ropewalk.placement.solve.ground import ground_of, state_of
 from ropewalk.placement.solve.scores import Model, Objective
-from ropewalk.placement.solve.search import Effort, Found, search
+from ropewalk.placement.solve.search import Effort, Found, excess_of, search
 from ropewalk.placement.solve.stepwise import nearer
 
 GAIN = 0.9
@@ -40,6 +39,7 @@ class Placed:
     bound: float | None
     """Of the least margin, or of the product's logarithm; None where there is none."""
     proven: bool
+    """No placement within the rules is better than `best`."""
     way: Way
     cases: CaseBase
     policies: tuple[Policy, ...]
@@ -89,7 +89,7 @@ def place(
         chosen,
         best,
         _bound(problem, objective, model),
-        proven and bool((chosen == best).all()),
+        proven,
         way(problem, chosen, model),
         case_base(problem, chosen, made, {"quiet": calm} if calm else None),
         tuple(made),
@@ -152,16 +152,18 @@ def _near(problem: Problem, best: Ints, objective: Objective, model: Model, gain
     if objective is not Objective.MARGIN or not (problem.rules.today >= 0).any():
         return best
     start = starts.today(problem)
-    ground = ground_of(problem, objective, model)
+    ground = ground_of(problem, objective, model, floors=False)
     now, most = (float(margins(problem, one, model).min()) for one in (start, best))
     goal = now + gain * (most - now)
     near = nearer(ground, state_of(ground, start), goal)
     reached = float(margins(problem, near, model).min())
-    excess, least = (whole(ground, state_of(ground, one))[0] for one in (near, best))
-    good = reached >= min(goal, most) - 1e-9 and excess <= least + 1e-9
-    all_of_it = settled(problem, best, model)
+    excess, least = (excess_of(problem, one, model) for one in (near, best))
+    all_of_it = settled(problem, best, model, floor=min(goal, most))
+    if reached < min(goal, most) - 1e-9 or excess > least + 1e-9:
+        return all_of_it
+    near = settled(problem, near, model, floor=min(goal, most))
     today = problem.rules.today
-    return near if good and (near != today).sum() < (all_of_it != today).sum() else all_of_it
+    return near if (near != today).sum() < (all_of_it != today).sum() else all_of_it
 
 
 def _bound(problem: Problem, objective: Objective, model: Model) -> float | None:

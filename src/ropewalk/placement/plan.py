@@ -14,8 +14,9 @@ from ropewalk.placement.judge import Standing, gap, product_of, standings
 from ropewalk.placement.moves import Move
 from ropewalk.placement.place import Placed
 from ropewalk.placement.policies import Policy
+from ropewalk.placement.problem import Problem
 from ropewalk.placement.risk import margins, risk_of
-from ropewalk.placement.solve.scores import Objective
+from ropewalk.placement.solve.scores import Model, Objective
 
 FORMAT = "ropewalk plan 1"
 
@@ -28,7 +29,7 @@ def plan_of(placed: Placed, made_from: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {
         "plan": FORMAT,
         "version": "",
-        "made_from": dict(made_from),
+        "made_from": {**made_from, "digest": digest_of(problem)},
         "goal": {
             "objective": placed.objective.name.lower(),
             "model": model.name.lower(),
@@ -49,7 +50,7 @@ def plan_of(placed: Placed, made_from: Mapping[str, Any]) -> dict[str, Any]:
         "failures": {
             "+".join(problem.brokers[b] for b in one.down): _failure(one, problem.brokers)
             for one in placed.policies
-            if len(one.down) == 1
+            if len(one.down) == 1 and len(one.items)
         },
     }
     if placed.quiet is not None:
@@ -68,8 +69,28 @@ def plan_text(plan: Mapping[str, Any]) -> str:
 
 def version_of(plan: Mapping[str, Any]) -> str:
     """Of the content: agents that hold different plans notice."""
-    what = {key: plan[key] for key in ("moves", "items", "mirrors") if key in plan}
+    what = {key: _texts(plan[key]) for key in ("moves", "items", "mirrors") if plan.get(key)}
     return blake2b(dumps(what, sort_keys=True).encode(), digest_size=8).hexdigest()
+
+
+def digest_of(problem: Problem) -> str:
+    """Of what a plan is made of: other rates, costs or rules have another."""
+    found = blake2b(repr((problem.items, problem.brokers)).encode(), digest_size=8)
+    spread, rules = problem.spread, problem.rules
+    for part in (problem.rate_msgs_s, problem.work_s, problem.limit, rules.allowed, rules.today):
+        found.update(np.ascontiguousarray(part).tobytes())
+    for part in (spread.matrix, spread.loadings, spread.own):
+        found.update(np.ascontiguousarray(part).tobytes())
+    return found.hexdigest()
+
+
+def _texts(value: Any) -> Any:
+    """Plain values as the file has them: read without types they are the same."""
+    if isinstance(value, Mapping):
+        return {str(key): _texts(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_texts(one) for one in value]
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +120,9 @@ def read_plan(found: Any, name: str) -> ReadPlan:
             tuple(dict(one) for one in found.get("moves") or ()),
             dict(found["brokers"]),
         )
+        Model[read.goal["model"].upper()]
+        if version_of(found) != read.version:
+            raise UsageError(f"{name}: it was changed by hand: make the plan anew")
     except (KeyError, TypeError, ValueError):
         raise UsageError(
             f"{name}: no plan, or not a whole one: `ropewalk place FILE -o {name}` writes one"
@@ -117,10 +141,12 @@ def _outcome(
     found: dict[str, Any] = {"least_margin": {"after": _digits(least), "best_found": _digits(best)}}
     if before is not None:
         found["least_margin"]["today"] = _digits(min(one.margin for one in before))
-    if placed.bound is not None and placed.objective is Objective.MARGIN:
-        found["least_margin"]["bound"] = _digits(placed.bound)
-        found["least_margin"]["gap"] = _digits(gap(least, placed.bound))
-        found["least_margin"]["gap_of_best"] = _digits(gap(best, placed.bound))
+    bound = best if placed.proven else placed.bound
+    if bound is not None and placed.objective is Objective.MARGIN:
+        found["least_margin"]["bound"] = _digits(bound)
+        if bound > 0:
+            found["least_margin"]["gap"] = _digits(max(gap(least, bound), 0.0))
+            found["least_margin"]["gap_of_best"] = _digits(max(gap(best, bound), 0.0))
     found["nobody_overloaded"] = {"after": _digits(product_of(problem, placed.place, model))}
     if placed.today is not None:
         found["nobody_overloaded"]["today"] = _digits(product_of(problem, placed.today, model))
@@ -197,6 +223,7 @@ def _failure(one: Policy, brokers: tuple[str, ...]) -> dict[str, Any]:
         "least_margin": _digits(one.least_margin),
         "worst": brokers[worst],
         "risk": _digits(float(one.risk[worst])),
+        "keeps_limits": one.excess <= 0,
     }
 
 

@@ -33,6 +33,8 @@ def plan_lines(plan: Mapping[str, Any], notes: Sequence[str] = ()) -> str:
     lines += _words(outcome, plan["goal"])
     if moves := plan["moves"]:
         lines += ["", _moves(moves, plan["outcome"])]
+    elif outcome["moves"]["planned"] == 0:
+        lines += ["", "No moves: everything stays where it is."]
     if failures := plan["failures"]:
         worst = min(failures, key=lambda name: failures[name]["least_margin"])
         one = failures[worst]
@@ -41,6 +43,8 @@ def plan_lines(plan: Mapping[str, Any], notes: Sequence[str] = ()) -> str:
             f"If one broker fails: worst is {worst}; then {one['worst']} has the highest risk,"
             f" {percent(one['risk'])}.",
         ]
+        if breaking := [name for name, one in failures.items() if not one["keeps_limits"]]:
+            lines.append(f"Limits or rules cannot be kept when these fail: {_few(breaking)}.")
     if quiet := plan.get("quiet"):
         lines.append(
             f"In quiet hours {', '.join(quiet['switched_off'])} can be off; then the highest risk"
@@ -75,6 +79,11 @@ def _of_limit(standing: Mapping[str, Any]) -> str:
     return f"{100 * standing['load'] / standing['limit']:.0f}"
 
 
+def _few(names: Sequence[str]) -> str:
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return ", ".join(names[:5]) + more
+
+
 def _risk(broker: Mapping[str, Any], *keys: str) -> float:
     return max(float(broker[key]["risk"]) for key in keys if key in broker)
 
@@ -83,18 +92,21 @@ def _words(outcome: Mapping[str, Any], goal: Mapping[str, Any]) -> list[str]:
     margin, nobody = outcome["least_margin"], outcome["nobody_overloaded"]
     was = f"{_far(margin['today'])} today, " if "today" in margin else ""
     lines = [
-        f"Least margin: {was}{_far(margin['after'])} after, in deviations below the limit"
-        f" ({goal['model']} model)."
+        f"Least margin: {was}{_far(margin['after'])} after (deviations below the limit;"
+        f" {goal['model']})."
     ]
-    if "bound" in margin:
-        lines.append(
-            f"No placement has more than {margin['bound']:g}; the best found,"
-            f" {margin['best_found']:g}, is within {percent(margin['gap_of_best'])} of that."
-        )
-    elif "bound" in nobody:
-        lines.append(f"No placement within the limits has more than {nobody['bound']:.6g}.")
+    best = f"the best found, {margin['best_found']:g},"
     if outcome["proven_best"]:
-        lines.append("It is proven: no placement is better.")
+        lines.append(f"Of all placements {best} is the best: that is proven.")
+    elif "gap_of_best" in margin:
+        lines.append(
+            f"None has more than {margin['bound']:g}; {best} is within"
+            f" {percent(margin['gap_of_best'])} of that."
+        )
+    elif "bound" in margin:
+        lines.append("The mean load alone is too much: no placement keeps all below their limits.")
+    elif "bound" in nobody:
+        lines.append(f"No placement within the limits has a product above {nobody['bound']:.6g}.")
     was = f"{nobody['today']:.6g} today, " if "today" in nobody else ""
     lines.append(f"Probability that nobody is overloaded: {was}{nobody['after']:.6g} after.")
     return lines
@@ -204,9 +216,9 @@ def explained_text(found: Mapping[str, Any]) -> str:
         )
         lines += [f"    not allowed: {reason}" for reason in one["reasons_against"]]
     lines += ["", "* chosen; `rises with` is its correlation with what the broker has besides."]
-    if near := found["rises_with"]:
-        told = ", ".join(f"{one['item']} {one['correlation']:+.2f} ({one['at']})" for one in near)
-        lines.append(f"It varies most with: {told}.")
+    if near := [one for one in found["rises_with"] if abs(one["correlation"]) >= 0.005]:
+        lines.append("It varies most with:")
+        lines += [f"    {one['correlation']:+.2f}  {one['item']} ({one['at']})" for one in near]
     return "\n".join(lines)
 
 

@@ -12,6 +12,7 @@ from ropewalk.errors import UsageError
 from ropewalk.placement.performance import Reals
 from ropewalk.placement.policies.failures import Policy
 from ropewalk.placement.problem import Ints, Problem
+from ropewalk.placement.risk import margins
 
 FORMAT = "ropewalk policies 1"
 
@@ -174,7 +175,8 @@ def case_base(
         for name, b, one in zip(problem.items, place, load, strict=True)
     }
     used = np.bincount(place, load, len(problem.brokers))
-    first = Case("peak", frozenset(), {}, 0.0, _room(problem, problem.limit - used))
+    least = round(float(margins(problem, place).min()), 4)
+    first = Case("peak", frozenset(), {}, least, _room(problem, problem.limit - used))
     cases = [_case_of(problem, one, "peak") for one in found]
     cases += [_case_of(problem, one, name) for name, one in (periods or {}).items()]
     return CaseBase(items, problem.brokers, (first, *cases))

@@ -20,8 +20,9 @@ from ropewalk.placement.solve import starts
 from ropewalk.placement.solve.anneal import anneal
 from ropewalk.placement.solve.ground import ground_of, state_of
 from ropewalk.placement.solve.scores import Model
+from ropewalk.placement.solve.search import excess_of
 
-STEPS = 12_000
+STEPS = 40_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,13 +157,11 @@ def _policy(
     gone = np.flatnonzero(np.isin(place, down))
     margins, room = np.full(width, np.nan), np.full(width, np.nan)
     part, stuck = _part(whole, place, up, gone, sums)
-    ground = ground_of(part, 0, model)
+    ground = ground_of(part, 0, model, floors=False)
     start = starts.today(part)
     best = start.copy()
-    excess, _, _ = anneal(
-        ground, state_of(ground, start), best, steps if len(gone) else 0, 1e-2, 1e-5, 1, np.inf
-    )
-    state = state_of(ground, best)
+    anneal(ground, state_of(ground, start), best, steps if len(gone) else 0, 1e-2, 1e-5, 1, np.inf)
+    state, excess = state_of(ground, best), excess_of(part, best, model)
     margins[up], room[up] = state.margin, part.limit - state.load
     return Policy(down, gone, up[best[: len(gone)]], margins, room, max(excess, 0.0) + len(stuck))
 

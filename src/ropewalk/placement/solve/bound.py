@@ -55,9 +55,11 @@ def resources_of(problem: Problem) -> Resources:
     Where brokers differ in more than speed, an item counts with what it costs where it is
     cheapest; a common part that could be smaller elsewhere, with the least it could be.
     """
-    load = problem.work_s @ problem.rate_msgs_s
+    used = problem.rules.allowed.any(1)  # brokers on which nothing may be do not help
+    work = problem.work_s[used]
+    load = work @ problem.rate_msgs_s
     speed = load / load.max() if load.max() > 0 else np.ones(len(load))
-    relative = problem.work_s / np.where(speed > 0, speed, 1.0)[:, None]
+    relative = work / np.where(speed > 0, speed, 1.0)[:, None]
     cheap, dear = relative.min(0), relative.max(0)
     own = own_part(problem.spread)
     shared = problem.spread.times(cheap) - own * cheap
@@ -68,7 +70,7 @@ def resources_of(problem: Problem) -> Resources:
         cheap * problem.rate_msgs_s,
         cheap**2 * own,
         max(common, 0.0),
-        problem.limit / np.where(speed > 0, speed, 1.0),
+        problem.limit[used] / np.where(speed > 0, speed, 1.0),
     )
 
 
@@ -138,7 +140,8 @@ def _overfull(resources: Resources) -> float:
 
 def even_margin(problem: Problem) -> float:
     """The margin of brokers that all have the same part of everything. It is no bound."""
-    resources, count = resources_of(problem), len(problem.brokers)
+    resources = resources_of(problem)
+    count = len(resources.capacity)
     room = resources.capacity.mean() - resources.load.sum() / count
     spread = (resources.common / count) ** 2 + resources.own.sum() / count
     return float(room / np.sqrt(spread)) if spread > 0 else FAR

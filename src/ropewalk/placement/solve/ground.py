@@ -79,8 +79,15 @@ class State(NamedTuple):
     """How many items are not where they are today: one number."""
 
 
-def ground_of(problem: Problem, objective: int = 0, model: int = 0) -> Ground:
-    """The arrays of a problem."""
+def ground_of(
+    problem: Problem, objective: int = 0, model: int = 0, *, floors: bool = True
+) -> Ground:
+    """The arrays of a problem.
+
+    Without `floors`, a least margin that is the same for all brokers is left out: to make the
+    least margin as large as can be keeps it if that is possible, and else does the least harm. As
+    a rule it would count how many brokers are below it, and give one up for the others.
+    """
     rules, spread = problem.rules, problem.spread
     weights = np.stack(
         [
@@ -104,6 +111,7 @@ def ground_of(problem: Problem, objective: int = 0, model: int = 0) -> Ground:
     first, rivals = _rivals(problem)
     bounded = rules.most_moves is not None and (rules.today >= 0).any()
     ruled = bool(np.isfinite(caps).any() or np.isfinite(site_caps).any() or len(rivals) or bounded)
+    free = np.full(len(problem.brokers), -np.inf)
     order = np.argsort(_own_per_load(problem), kind="stable")
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
@@ -111,7 +119,7 @@ def ground_of(problem: Problem, objective: int = 0, model: int = 0) -> Ground:
         int(objective),
         int(model),
         ruled,
-        rules.least_margin,
+        rules.least_margin if floors or _differ(rules.least_margin) else free,
         problem.limit,
         np.ascontiguousarray(problem.work_s.T),
         spread.matrix,
@@ -129,6 +137,10 @@ def ground_of(problem: Problem, objective: int = 0, model: int = 0) -> Ground:
         order,
         rank,
     )
+
+
+def _differ(values: Reals) -> bool:
+    return bool((values != values[0]).any())
 
 
 def _own_per_load(problem: Problem) -> Reals:

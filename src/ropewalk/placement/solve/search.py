@@ -14,7 +14,7 @@ import numpy as np
 from ropewalk.errors import UsageError
 from ropewalk.placement.problem import Ints, Problem
 from ropewalk.placement.solve import starts
-from ropewalk.placement.solve.anneal import anneal
+from ropewalk.placement.solve.anneal import anneal, whole
 from ropewalk.placement.solve.ground import Ground, ground_of, state_of
 from ropewalk.placement.solve.scores import Model, Objective
 from ropewalk.placement.solve.tabu import tabu
@@ -84,10 +84,18 @@ def search(
     if objective is Objective.EXCESS and model is not Model.NORMAL:
         raise UsageError("messages above a limit are reckoned with the normal model only")
     effort = effort or effort_for(problem)
-    found = _best(problem, ground_of(problem, objective, model), effort, seed, goal)
+    ground = ground_of(problem, objective, model, floors=objective is not Objective.MARGIN)
+    found = _best(problem, ground, effort, seed, goal)
+    found = replace(found, excess=excess_of(problem, found.place, model))
     if objective is not Objective.MARGIN or not np.isfinite(found.value) or found.value >= goal:
         return found
     return _then_product(problem, found, model, effort, seed)
+
+
+def excess_of(problem: Problem, place: Ints, model: Model = Model.NORMAL) -> float:
+    """By how much a placement breaks rules, least margins included; 0 if it breaks none."""
+    ground = ground_of(problem, Objective.MARGIN, model)
+    return _but_rounding(whole(ground, state_of(ground, place))[0])
 
 
 def _best(problem: Problem, ground: Ground, effort: Effort, seed: int, goal: float) -> Found:

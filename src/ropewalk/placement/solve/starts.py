@@ -24,7 +24,8 @@ def even(problem: Problem) -> Ints:
 def specialised(problem: Problem, order: Ints) -> Ints:
     """Items by their variance per load, cut into pieces of equal load: like goes with like."""
     load = problem.rate_msgs_s * problem.work_s.mean(0)
-    share = problem.limit / problem.limit.sum()
+    room = np.where(problem.rules.allowed.any(1), problem.limit, 0.0)
+    share = room / room.sum()
     after = np.cumsum(load[order]) - load[order] / 2
     place = np.full(len(load), NOWHERE)
     place[order] = np.searchsorted(np.cumsum(share)[:-1], after / max(load.sum(), 1e-300))
