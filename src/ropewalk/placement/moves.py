@@ -8,6 +8,7 @@ from scipy.optimize import linear_sum_assignment
 from ropewalk.kernels import kernel
 from ropewalk.placement.performance import Reals
 from ropewalk.placement.problem import NOWHERE, Ints, Problem, Rules
+from ropewalk.placement.risk import margins as margins_of
 from ropewalk.placement.solve.anneal import whole
 from ropewalk.placement.solve.ground import (
     Ground,
@@ -129,7 +130,12 @@ def way(problem: Problem, place: Ints, model: Model = Model.NORMAL) -> Way:
     begin = float(state.margin.min())
     worst = min(begin, float(state_of(ground, place).margin.min()))
     floor = np.full(nowhere + 1, worst - 1e-9)
-    steps, margins, safe = _order(ground, state, place, known, floor)
+    steps, margins, safe = _order(ground, state, place, known, floor, relief=True)
+    if not safe:  # another order may be
+        again = state_of(ground, np.where(today >= 0, today, nowhere))
+        other = _order(ground, again, place, known, floor, relief=False)
+        if other[2]:
+            (steps, margins, safe), state = other, again
     moves = [
         Move(int(i), int(a), int(b), float(z[0]), float(z[1]), float(z[2]), bool(aside))
         for (i, a, b, aside), z in zip(steps, margins, strict=True)
@@ -140,6 +146,29 @@ def way(problem: Problem, place: Ints, model: Model = Model.NORMAL) -> Way:
     ]
     least = min([begin, *(one.least_margin for one in moves)])
     return Way(tuple(moves), least, bool(safe) and least >= worst - 1e-9)
+
+
+def safe_part(
+    problem: Problem, place: Ints, found: Way, model: Model = Model.NORMAL
+) -> Ints | None:
+    """The placement after those first moves that hurt nobody, where it is best; None if none is.
+
+    A move that cannot be made safely is often one of two that change places: without them the rest
+    is nearly as good.
+    """
+    today = problem.rules.today
+    if found.safe or (today < 0).any() or any(one.on_the_way for one in found.moves):
+        return None
+    floor = min(float(margins_of(problem, one, model).min()) for one in (today, place)) - 1e-9
+    least = np.array([one.least_margin for one in found.moves])
+    fine = int((least < floor).argmax())
+    if not fine:
+        return None
+    end = int(least[:fine][::-1].argmax())
+    part = today.copy()
+    for one in found.moves[: fine - end]:
+        part[one.item] = one.target
+    return part
 
 
 def _with_nowhere(problem: Problem) -> Problem:
@@ -234,11 +263,11 @@ def _take(ground: Ground, state: State, i: Whole, a: Whole, b: Whole) -> None:
 
 @kernel
 def _order(
-    ground: Ground, state: State, goal: Ints, pending: Ints, floor: Reals
+    ground: Ground, state: State, goal: Ints, pending: Ints, floor: Reals, *, relief: bool
 ) -> tuple[Ints, Reals, bool]:
-    """The next move, of those that hurt nobody, relieves the broker that needs it most.
+    """The next move, of those that hurt nobody, leaves the two brokers best off.
 
-    Of several such, it is the one that leaves the two brokers best off.
+    With `relief`, the broker that needs it most goes first: who stops half-way has gained most.
     """
     most = 3 * len(pending) + 1
     steps, margins = np.zeros((most, 4), np.int64), np.zeros((most, 3))
@@ -251,7 +280,7 @@ def _order(
             i = waiting[at]
             z_a, z_b, _ = _after(ground, state, i, state.place[i], goal[i])
             room = min(z_a - floor[state.place[i]], z_b - floor[goal[i]])
-            needs = state.margin[state.place[i]]
+            needs = state.margin[state.place[i]] if relief else 0.0
             better = needs < worst - 1e-9 or (needs < worst + 1e-9 and min(z_a, z_b) > gain)
             if room >= 0 and better:
                 best, gain, worst = at, min(z_a, z_b), needs

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ropewalk.placement.judge import Rejection, rejections
-from ropewalk.placement.moves import Way, relabelled, settled, way
+from ropewalk.placement.moves import Way, relabelled, safe_part, settled, way
 from ropewalk.placement.policies import CaseBase, Policy, case_base, policies, quiet
 from ropewalk.placement.problem import Ints, Problem
 from ropewalk.placement.risk import margins
@@ -77,7 +77,7 @@ def place(
     """
     found, proven = best_of(problem, objective, model=model, seed=seed, effort=effort)
     best = relabelled(problem, found.place)
-    chosen = _near(problem, best, objective, model, gain)
+    chosen, moves = _safely(problem, _near(problem, best, objective, model, gain), model)
     known = bool((problem.rules.today >= 0).all())
     made = policies(problem, chosen, at_once=at_once, model=model) if at_once else []
     calm = _quiet(quiet_hours, chosen, model) if quiet_hours is not None else None
@@ -90,12 +90,25 @@ def place(
         best,
         _bound(problem, objective, model),
         proven,
-        way(problem, chosen, model),
+        moves,
         case_base(problem, chosen, made, {"quiet": calm} if calm else None),
         tuple(made),
         calm,
         tuple(rejections(problem, chosen, model)),
     )
+
+
+def _safely(problem: Problem, chosen: Ints, model: Model) -> tuple[Ints, Way]:
+    """A placement and the way to it; only part of it if that hurts nobody and gains over half."""
+    found = way(problem, chosen, model)
+    part = safe_part(problem, chosen, found, model)
+    if part is None or excess_of(problem, part, model) > excess_of(problem, chosen, model):
+        return chosen, found
+    now, after, least = (
+        float(margins(problem, one, model).min()) for one in (problem.rules.today, chosen, part)
+    )
+    short = way(problem, part, model)
+    return (part, short) if short.safe and least - now > (after - now) / 2 else (chosen, found)
 
 
 def _quiet(problem: Problem, chosen: Ints, model: Model) -> Policy | None:
