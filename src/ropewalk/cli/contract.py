@@ -13,9 +13,10 @@ from contextlib import contextmanager, suppress
 from enum import IntEnum
 from pathlib import Path
 from textwrap import fill
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+import typer.core
 
 from ropewalk.errors import InputError, RopewalkError
 from ropewalk.findings import Finding, Where
@@ -40,6 +41,16 @@ EXITS = {
     "undecided": Exit.UNDECIDED,
     "refused": Exit.BAD_INPUT,
 }
+
+
+class Unnamed(typer.core.TyperGroup):
+    """A group of which the first command need not be named: `route FILE` is `route tables FILE`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put in the command that is not named."""
+        if args and args[0] not in {*self.commands, "-h", "--help"}:
+            args = [next(iter(self.commands)), *args]
+        return super().parse_args(ctx, args)
 
 
 @contextmanager

@@ -5,9 +5,8 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
-import typer.core
 
-from ropewalk.cli.contract import Json, contract, finish, progress
+from ropewalk.cli.contract import Json, Unnamed, contract, finish, progress
 from ropewalk.cli.files import Source
 from ropewalk.cli.pipeline import Peak, Window
 from ropewalk.cli.plans import (
@@ -33,21 +32,8 @@ if TYPE_CHECKING:
     from ropewalk.placement.inputs import Input
     from ropewalk.placement.place import Placed
 
-WRITE = "items"
-
-
-class Placing(typer.core.TyperGroup):
-    """`place FILE` stands for `place items FILE`; the other commands are named."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put in the command that is not named."""
-        if args and args[0] not in {*self.commands, "-h", "--help"}:
-            args = [WRITE, *args]
-        return super().parse_args(ctx, args)
-
-
 app = typer.Typer(
-    cls=Placing,
+    cls=Unnamed,
     help="Place items on brokers so that bursts that rise together do not share one:"
     " place FILE --stats DIR [-o plan.yaml]; `place items --help` has it all.",
     no_args_is_help=True,
@@ -71,7 +57,7 @@ Capacities = Annotated[
 ]
 
 
-@app.command(WRITE)
+@app.command("items")
 def items(
     path: Source,
     stats: Statistics = None,
@@ -111,7 +97,7 @@ def items(
         int, typer.Option(min=0, max=2, help="Policies for so many brokers down at once.")
     ] = 2,
     without: Annotated[
-        list[str] | None, typer.Option(help="A broker that gets nothing; may be repeated.")
+        list[str] | None, typer.Option(help="A broker to be emptied; may be repeated.")
     ] = None,
     silent: Annotated[
         bool, typer.Option("--silent", help="Items without a rate carry nothing.")
@@ -147,10 +133,13 @@ def items(
             timed = _measured(work, path, window_s, peak, master, remote)
             stats, capacities = work.rates, capacities or existing(work.capacities)
         assert stats is not None  # noqa: S101  (one of the two was given)
-        found = input_of(federation, stats, capacities, without or [], silent=silent)
+        loaded, out_of = stats_of(stats), without or []
+        found = input_of(federation, stats, loaded, capacities, out_of, silent=silent)
         goal, how = Objective[objective.upper()], Model[model.upper()]
         calm = (
-            input_of(federation, quiet, capacities, without or [], silent=True) if quiet else None
+            input_of(federation, quiet, stats_of(quiet), capacities, out_of, silent=True)
+            if quiet
+            else None
         )
         with progress("placing"):
             placed = _placed(found, calm, goal, how, gain, failures, seed)
@@ -162,8 +151,7 @@ def items(
             "silent": silent,
         }
         plan = plan_of(placed, made_from)
-        notes = [*found.notes, *_checked(placed, found, stats_of(stats))]
-        notes += _plain_costs(stats_of(stats))
+        notes = [*found.notes, *_checked(placed, found, loaded), *_plain_costs(loaded)]
         if out is not None:
             plan["policies"] = write_plan(plan, placed, out)
         drawn = [str(one) for one in draw(placed, pictures)] if pictures else []
@@ -284,18 +272,23 @@ def _checked(placed: "Placed", found: "Input", stats: "Stats") -> list[str]:
     """Whether what was seen in the peak agrees with the model."""
     if stats.counts is None or stats.window_s is None:
         return []
+    from ropewalk.pipeline.shares import share_of
     from ropewalk.placement.inputs import peaks_of
     from ropewalk.placement.judge import percent
-    from ropewalk.placement.risk import margins, risk_of, seen
+    from ropewalk.placement.risk import loads_seen, margins, risk_of
 
-    counts = stats.counts.matrix(len(stats.names))
-    peaks = peaks_of(found, counts, stats.counts.windows, stats.window_s)
-    risk = risk_of(margins(placed.problem, placed.place, placed.model))
+    problem = placed.problem
+    peaks = peaks_of(found, stats.counts.by_window(len(stats.names)), stats.window_s)
+    loads = loads_seen(problem, placed.place, peaks)
+    risk = risk_of(margins(problem, placed.place, placed.model))
+    level = 1 - 0.05 / len(risk)
+    shares = [
+        share_of(loads[:, b] > limit, loads[:, b], level=level)
+        for b, limit in enumerate(problem.limit)
+    ]
     wrong = [
         (broker, one, expected)
-        for broker, one, expected in zip(
-            placed.problem.brokers, seen(placed.problem, placed.place, peaks), risk, strict=True
-        )
+        for broker, one, expected in zip(problem.brokers, shares, risk, strict=True)
         if not one.low <= expected <= one.high
     ]
     if not wrong:

@@ -33,17 +33,17 @@ def stats_of(path: Path) -> "Stats":
 def input_of(
     federation: "Federation",
     stats: Path,
+    loaded: "Stats",
     capacities: Path | None,
     without: list[str],
     *,
     silent: bool,
 ) -> "Input":
-    """The problem of a federation and its statistics."""
+    """The problem of a federation and its statistics, which were in a folder."""
     from ropewalk.placement.inputs import problem_of
 
     beside = stats.parent / "capacities.yaml" if stats.is_dir() else None
     known = _capacities(capacities or (existing(beside) if beside else None))
-    loaded = stats_of(stats)
     try:
         return problem_of(federation, loaded, capacities=known, without=without, silent=silent)
     except UsageError as error:
@@ -116,9 +116,11 @@ def again(read: "ReadPlan", plan: Path) -> "Input":
         if made["federation"] == str(PIPE):
             raise UsageError(f"{plan}: its federation came through a pipe: make it of a file")
         federation = load_federation(here / made["federation"])
+        stats = here / made["stats"]
         return input_of(
             federation,
-            here / made["stats"],
+            stats,
+            stats_of(stats),
             capacities,
             without,
             silent=made.get("silent") == "true",

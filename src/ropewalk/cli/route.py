@@ -2,33 +2,19 @@
 
 from pathlib import Path
 from time import perf_counter
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
-import typer.core
 
 from ropewalk.cli import compare
-from ropewalk.cli.contract import Json, contract, finish, progress
+from ropewalk.cli.contract import Json, Unnamed, contract, finish, progress
 from ropewalk.cli.files import Source, load_from
 from ropewalk.cli.verify import asked_for
 from ropewalk.errors import UsageError
 from ropewalk.report.document import Document
 
-WRITE = "tables"
-
-
-class Routing(typer.core.TyperGroup):
-    """`route FILE` stands for `route tables FILE`; the other commands are named."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put in the command that is not named."""
-        if args and args[0] not in {*self.commands, "-h", "--help"}:
-            args = [WRITE, *args]
-        return super().parse_args(ctx, args)
-
-
 app = typer.Typer(
-    cls=Routing,
+    cls=Unnamed,
     help="Compute the tables of every failure ahead of it:"
     " route FILE [--failures links=1,brokers=1] [-o DIR]; `route tables --help` has it all.",
     no_args_is_help=True,
@@ -41,7 +27,7 @@ Colour = Annotated[
 ]
 
 
-@app.command(WRITE)
+@app.command("tables")
 def tables(
     path: Source,
     failures: Annotated[

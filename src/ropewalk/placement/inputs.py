@@ -13,7 +13,7 @@ from ropewalk.federation.facts import Federation, Performance
 from ropewalk.federation.items import brokers_for, items_of, place_of
 from ropewalk.federation.topics import held, is_pattern
 from ropewalk.placement.judge import floor_of
-from ropewalk.placement.performance import US, Reals, Traffic, work_s
+from ropewalk.placement.performance import US, Reals, Traffic, averaged, work_s
 from ropewalk.placement.problem import NOWHERE, Ints, Problem, Rules, Spread, check_matrix, problem
 from ropewalk.placement.repair import repaired
 from ropewalk.placement.risk import Peaks
@@ -102,15 +102,15 @@ def problem_of(
         items=tuple(items),
         brokers=brokers,
         replication=traffic.replication,
-        bytes_each=_averaged(members, stats, stats.message_bytes),
+        bytes_each=averaged(members, stats.mean_msgs_s, stats.message_bytes),
         rules=rules,
     )
     return Input(found, members, (*repair, *notes, *assumed))
 
 
-def peaks_of(found: Input, counts: Any, windows: int, window_s: float) -> Peaks:
+def peaks_of(found: Input, counts: Any, window_s: float) -> Peaks:
     """Messages of items in the windows of the peak, from those of topics (windows x topics)."""
-    return Peaks(np.asarray((counts @ found.members).todense()), windows, window_s)
+    return Peaks((counts @ found.members).toarray(), window_s)
 
 
 def _left_out(federation: Federation, without: Collection[str]) -> frozenset[str]:
@@ -179,18 +179,9 @@ def _members(
 def _traffic(members: csr_array, stats: Statistics) -> Traffic:
     return Traffic(
         members.T @ stats.mean_msgs_s,
-        _averaged(members, stats, stats.replication),
-        _averaged(members, stats, stats.filters),
+        averaged(members, stats.mean_msgs_s, stats.replication),
+        averaged(members, stats.mean_msgs_s, stats.filters),
     )
-
-
-def _averaged(members: csr_array, stats: Statistics, values: Reals) -> Reals:
-    """Averages over messages (Wang 2015, 4.5.6.1); over topics where there are none."""
-    rate, above = members.T @ stats.mean_msgs_s, members.T @ (stats.mean_msgs_s * values)
-    topics = np.maximum(members.sum(0), 1)
-    plain = (members.T @ values) / topics
-    found: Reals = np.where(rate > 0, above / np.where(rate > 0, rate, 1), plain)
-    return found
 
 
 def _spread(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ropewalk.placement.performance import Reals, delay_s
+from ropewalk.placement.performance import delay_s
 from ropewalk.placement.problem import Ints, Problem
 from ropewalk.placement.risk import margin_for, margins, moments, risk_of
 from ropewalk.placement.solve.scores import Model, Objective, above, log_below
@@ -194,8 +194,3 @@ def percent(share: float) -> str:
 def gap(value: float, bound: float) -> float:
     """How far a value may be from the best, as a part of the bound."""
     return float((bound - value) / abs(bound)) if bound else 0.0
-
-
-def limits_text(limit: Reals) -> str:
-    """What brokers may use, for people."""
-    return f"{limit.min():.3g}" if np.ptp(limit) == 0 else f"{limit.min():.3g}-{limit.max():.3g}"

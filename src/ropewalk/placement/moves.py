@@ -7,7 +7,7 @@ from scipy.optimize import linear_sum_assignment
 
 from ropewalk.kernels import kernel
 from ropewalk.placement.performance import Reals
-from ropewalk.placement.problem import NOWHERE, Ints, Problem, Rules
+from ropewalk.placement.problem import NOWHERE, Ints, Problem, Rules, alike
 from ropewalk.placement.risk import margins as margins_of
 from ropewalk.placement.solve.anneal import whole
 from ropewalk.placement.solve.ground import (
@@ -60,28 +60,14 @@ def relabelled(problem: Problem, place: Ints) -> Ints:
     today = problem.rules.today
     if not (today >= 0).any():
         return place
-    row = np.column_stack(
-        [problem.limit, problem.work_s, problem.rules.allowed, problem.rules.site]
-        + [getattr(problem.rules, name) for name in _LIKE]
-    )
-    _, kind = np.unique(row, axis=0, return_inverse=True)
+    kind = alike(problem)
     new = np.arange(len(problem.brokers))
     for one in np.unique(kind):
-        alike = np.flatnonzero(kind == one)
-        stays = np.array([[((place == a) & (today == b)).sum() for b in alike] for a in alike])
+        same = np.flatnonzero(kind == one)
+        stays = np.array([[((place == a) & (today == b)).sum() for b in same] for a in same])
         rows, columns = linear_sum_assignment(-stays)
-        new[alike[rows]] = alike[columns]
+        new[same[rows]] = same[columns]
     return new[place]
-
-
-_LIKE = (
-    "least_margin",
-    "most_service_s",
-    "most_delay_s",
-    "most_replication",
-    "most_items",
-    "most_bytes_s",
-)
 
 
 def settled(
@@ -191,6 +177,24 @@ def _with_nowhere(problem: Problem) -> Problem:
 
 
 @kernel
+def _varied(ground: Ground, state: State, b: Whole, out: Whole, new: Whole) -> tuple[float, float]:
+    """`variance_after` of a state as a whole: moves are few, unlike the steps of a search."""
+    return variance_after(
+        ground.matrix,
+        ground.loadings,
+        ground.own,
+        ground.work,
+        state.dense,
+        state.sums,
+        state.factors,
+        state.own,
+        b,
+        out,
+        new,
+    )
+
+
+@kernel
 def _after(
     ground: Ground, state: State, i: Whole, a: Whole, b: Whole
 ) -> tuple[float, float, float]:
@@ -199,19 +203,7 @@ def _after(
     for side in range(2):
         c = b if side else a
         out, new = (-1, i) if side else (i, -1)
-        variance, _ = variance_after(
-            ground.matrix,
-            ground.loadings,
-            ground.own,
-            ground.work,
-            state.dense,
-            state.sums,
-            state.factors,
-            state.own,
-            c,
-            out,
-            new,
-        )
+        variance, _ = _varied(ground, state, c, out, new)
         load = state.load[c] + (1 if side else -1) * ground.work[i, c] * ground.weights[0, i]
         found[side] = margin(ground.model, ground.limit[c], load, variance)
         found[2] += max(0.0, ground.floor[c] - found[side])
@@ -226,19 +218,7 @@ def _take(ground: Ground, state: State, i: Whole, a: Whole, b: Whole) -> None:
     for side in range(2):
         c = b if side else a
         out, new = (-1, i) if side else (i, -1)
-        variances[side], dense = variance_after(
-            ground.matrix,
-            ground.loadings,
-            ground.own,
-            ground.work,
-            state.dense,
-            state.sums,
-            state.factors,
-            state.own,
-            c,
-            out,
-            new,
-        )
+        variances[side], dense = _varied(ground, state, c, out, new)
         state.dense[c] = dense
         state.load[c] += (1 if side else -1) * ground.work[i, c] * ground.weights[0, i]
     note(ground, state, i, a, b, -1)

@@ -6,6 +6,7 @@ averages over their messages; as T is linear in both, the work of a set is the s
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +19,7 @@ US = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """What items, or the topics of one, bring: a number each."""
+    """What items bring: a number each."""
 
     rate_msgs_s: Reals
     replication: Reals
@@ -26,21 +27,19 @@ class Traffic:
     filters: Reals
     """Filters that a message is held against."""
 
-    def together(self) -> "Traffic":
-        """All of them as one: rates add up, the rest are averages over messages.
 
-        >>> both = Traffic(np.array([30.0, 10.0]), np.array([2.0, 6.0]), np.array([1.0, 5.0]))
-        >>> one = both.together()
-        >>> one.rate_msgs_s.tolist(), one.replication.tolist(), one.filters.tolist()
-        ([40.0], [3.0], [2.0])
-        """
-        total = self.rate_msgs_s.sum()
-        weight = self.rate_msgs_s if total > 0 else np.ones_like(self.rate_msgs_s)
-        return Traffic(
-            np.array([total]),
-            np.array([np.average(self.replication, weights=weight)]),
-            np.array([np.average(self.filters, weights=weight)]),
-        )
+def averaged(members: Any, rate_msgs_s: Reals, values: Reals) -> Reals:
+    """Averages of topics over the messages of each item (4.5.6.1); over topics where it has none.
+
+    `members` is topics x items.
+
+    >>> averaged(np.ones((2, 1)), np.array([30.0, 10.0]), np.array([2.0, 6.0])).tolist()
+    [3.0]
+    """
+    rate, above = members.T @ rate_msgs_s, members.T @ (rate_msgs_s * values)
+    plain = (members.T @ values) / np.maximum(members.sum(0), 1)
+    found: Reals = np.where(rate > 0, above / np.where(rate > 0, rate, 1), plain)
+    return found
 
 
 def work_s(brokers: Sequence[Performance], traffic: Traffic) -> Reals:

@@ -14,7 +14,7 @@ from ropewalk.placement.judge import Standing, gap, product_of, standings
 from ropewalk.placement.moves import Move
 from ropewalk.placement.place import Placed
 from ropewalk.placement.policies import Policy
-from ropewalk.placement.problem import Problem
+from ropewalk.placement.problem import PER_BROKER, Problem
 from ropewalk.placement.risk import margins, risk_of
 from ropewalk.placement.solve.scores import Model, Objective
 
@@ -75,8 +75,11 @@ def version_of(plan: Mapping[str, Any]) -> str:
 
 def digest_of(problem: Problem) -> str:
     """Of what a plan is made of: other rates, costs or rules have another."""
-    found = blake2b(repr((problem.items, problem.brokers)).encode(), digest_size=8)
     spread, rules = problem.spread, problem.rules
+    names = (problem.items, problem.brokers, rules.apart, rules.most_moves, rules.sites)
+    found = blake2b(repr(names).encode(), digest_size=8)
+    for name in (*PER_BROKER, "most_items_at", "most_rate_at"):
+        found.update(np.ascontiguousarray(getattr(rules, name), np.float64).tobytes())
     for part in (problem.rate_msgs_s, problem.work_s, problem.limit, rules.allowed, rules.today):
         found.update(np.ascontiguousarray(part).tobytes())
     for part in (spread.matrix, spread.loadings, spread.own):

@@ -154,6 +154,17 @@ class Problem:
         return found
 
 
+def alike(problem: Problem) -> Ints:
+    """A number for each broker; those that are the same in every way have the same."""
+    rules = problem.rules
+    row = np.column_stack(
+        [problem.limit, problem.work_s, rules.allowed, rules.site]
+        + [getattr(rules, name) for name in PER_BROKER]
+    )
+    kind: Ints = np.unique(row, axis=0, return_inverse=True)[1].ravel()
+    return kind
+
+
 def problem(
     rate_msgs_s: Reals,
     spread: Spread,

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import ndtr, ndtri
-from scipy.stats import beta
 
 from ropewalk.placement.performance import Reals
 from ropewalk.placement.problem import Ints, Problem
@@ -13,28 +12,11 @@ from ropewalk.placement.solve.scores import FAR, Model
 
 @dataclass(frozen=True, slots=True)
 class Peaks:
-    """Messages of each item in each window of the peak; windows without any are counted only."""
+    """Messages of each item in each window of the peak, in order of time."""
 
     counts: Reals
     """windows x items."""
-    windows: int
-    """How many there are, with those without messages."""
     window_s: float
-
-
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """In how many windows a broker's load was above its limit, with a 95 % interval."""
-
-    over: int
-    windows: int
-    low: float
-    high: float
-
-    @property
-    def share(self) -> float:
-        """What part of the windows."""
-        return self.over / self.windows if self.windows else 0.0
 
 
 def risk_of(margins: Reals) -> Reals:
@@ -80,25 +62,9 @@ def margins(problem: Problem, place: Ints, model: Model = Model.NORMAL) -> Reals
     return np.clip(np.where(varies, found, still), -FAR, FAR)
 
 
-def seen(problem: Problem, place: Ints, peaks: Peaks) -> list[Seen]:
-    """How often each broker would have been above its limit in the windows of the peak."""
-    found = []
-    for b in range(len(problem.brokers)):
-        work = np.where(place == b, problem.work_s[b], 0.0)
-        load = peaks.counts @ work / peaks.window_s
-        over = int((load > problem.limit[b]).sum())
-        found.append(Seen(over, peaks.windows, *interval(over, peaks.windows)))
+def loads_seen(problem: Problem, place: Ints, peaks: Peaks) -> Reals:
+    """What each broker's load would have been in the windows of the peak: windows x brokers."""
+    work = problem.work_s[place, np.arange(len(place))] * peaks.counts
+    member = np.eye(len(problem.brokers))[place]
+    found: Reals = work @ member / peaks.window_s
     return found
-
-
-def interval(over: int, windows: int) -> tuple[float, float]:
-    """Clopper and Pearson's 95 % interval; windows are taken for independent.
-
-    >>> [round(end, 4) for end in interval(0, 100)]
-    [0.0, 0.0362]
-    """
-    if not windows:
-        return 0.0, 1.0
-    low = float(beta.ppf(0.025, over, windows - over + 1)) if over else 0.0
-    high = float(beta.ppf(0.975, over + 1, windows - over)) if over < windows else 1.0
-    return low, high

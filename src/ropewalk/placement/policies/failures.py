@@ -7,7 +7,7 @@ that a survivor has. So a policy costs what its failed items cost, however many 
 import os
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -230,8 +230,3 @@ def _part(whole: Problem, place: Ints, up: Ints, gone: Ints, sums: _Sums) -> tup
         ),
     )
     return part, stuck
-
-
-def with_rates(problem: Problem, rate_msgs_s: Reals, spread: Spread) -> Problem:
-    """The same problem at other hours."""
-    return replace(problem, rate_msgs_s=rate_msgs_s, spread=spread)

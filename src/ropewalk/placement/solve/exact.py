@@ -12,7 +12,7 @@ import numpy as np
 
 from ropewalk.kernels import kernel
 from ropewalk.placement.performance import Reals
-from ropewalk.placement.problem import Ints, Problem
+from ropewalk.placement.problem import Ints, Problem, alike
 from ropewalk.placement.repair import is_covariance
 from ropewalk.placement.solve.anneal import whole
 from ropewalk.placement.solve.ground import Ground, State, build, ground_of, state_of
@@ -81,26 +81,10 @@ def _left(matrix: Reals) -> Reals:
 
 def _twins(problem: Problem) -> Ints:
     """Of each broker the first that is like it in every way: empty twins are tried once."""
-    rules = problem.rules
-    row = np.column_stack(
-        [
-            problem.limit,
-            problem.work_s,
-            rules.allowed,
-            rules.least_margin,
-            rules.most_service_s,
-            rules.most_delay_s,
-            rules.most_replication,
-            rules.most_items,
-            rules.most_bytes_s,
-            rules.site,
-        ]
-    )
-    if rules.most_moves is not None:
-        return np.arange(len(row))
-    return np.array(
-        [next(a for a in range(b + 1) if (row[a] == row[b]).all()) for b in range(len(row))]
-    )
+    if problem.rules.most_moves is not None:
+        return np.arange(len(problem.brokers))
+    kind = alike(problem)
+    return np.array([int((kind == one).argmax()) for one in kind])
 
 
 @kernel
