@@ -1,0 +1,1 @@
+"""The managing agent's pure core."""

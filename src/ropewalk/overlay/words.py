@@ -1,0 +1,222 @@
+"""What agents say to each other over a link, and what they keep in their logs.
+
+Brokers and links are numbers of the chart (`chart`), times are microseconds of the speaker's own
+clock. Words are plain arrays on the wire: an agent encodes them as they are.
+
+Heartbeats in their three kinds, each with its acknowledgement, are those of Jia 2014, 6.1.3 and
+table 6-5: `Beat`, `Flood`, `Test`. A `Frame` carries parcels and notes. What a flood or a frame
+tells are `Item`s: one fact of one broker each, of which the newest counts.
+"""
+
+from typing import Any
+
+from msgspec import Struct
+
+LINKS, INTEREST, CHART = 0, 1, 2
+"""Kinds of items: a broker's links that are not well, what it wants, which chart it is ready for."""
+
+Key = tuple[int, int, str]
+"""Of an item: its kind, its broker, its name."""
+
+
+class Wire(Struct, frozen=True, array_like=True, tag=True, gc=False):
+    """Everything that is said."""
+
+
+class Item(Wire, tag="i"):
+    """One fact of one broker; the highest (incarnation, number) counts."""
+
+    kind: int
+    broker: int
+    name: str
+    """Of an interest its pattern; empty otherwise."""
+    incarnation: int
+    number: int
+    body: Any
+    domain: int = -1
+    """The domain that it does not leave; -1 for none."""
+
+    @property
+    def key(self) -> Key:
+        """What it is a fact about."""
+        return self.kind, self.broker, self.name
+
+
+class Down(Wire, tag="d"):
+    """A link that its end does not hear, and the last that was known of the other end by then.
+
+    While the other end has said nothing newer it is held for dead: a broker that is alive and reads
+    this of itself contradicts at once.
+    """
+
+    link: int
+    incarnation: int
+    number: int
+
+
+class LinkStates(Wire, tag="l"):
+    """The body of a `LINKS` item."""
+
+    down: tuple[Down, ...] = ()
+    slow: tuple[int, ...] = ()
+    """Links that work badly: they cost more."""
+
+
+class Beat(Wire, tag="b"):
+    """The regular heartbeat."""
+
+    incarnation: int
+    number: int
+    """Counts up, so that missing ones are seen."""
+    sent_us: int
+    every_us: int
+    """When the next one is to be expected."""
+    stall_us: int
+    """How long the sender itself stood still before this."""
+    digest: int
+    """Of all items it knows that concern the receiver."""
+    epoch: int
+    down: bool
+    """The sender holds the link for down."""
+    ask: bool
+    """A `BeatAck` is wanted: it measures the round trip."""
+    session: int
+    got: int
+    """All frames up to this one of that session have come."""
+    extra: tuple[int, ...] = ()
+    """Frames beyond it that have come."""
+
+
+class BeatAck(Wire, tag="B"):
+    """The answer to a beat that asked for one."""
+
+    number: int
+    sent_us: int
+    """As in the beat."""
+
+
+class Flood(Wire, tag="f"):
+    """The flood notification: news that must be acknowledged."""
+
+    items: tuple[Item, ...]
+
+
+class FloodAck(Wire, tag="F"):
+    """Which items have come: key, incarnation and number of each."""
+
+    stamps: tuple[tuple[Key, int, int], ...]
+
+
+class Test(Wire, tag="t"):
+    """The link test: asked over a link that was down before it is used again."""
+
+    incarnation: int
+    number: int
+
+
+class TestAck(Wire, tag="T"):
+    """The answer to a link test."""
+
+    incarnation: int
+    number: int
+
+
+class Letter(Wire, tag="m"):
+    """A message as its origin took it; nothing in it changes on the way."""
+
+    origin: int
+    incarnation: int
+    topic: str
+    number: int
+    """Of the origin's stream of this topic, from 1."""
+    payload: bytes
+    sent_us: int = 0
+    priority: int = 0
+    producer: str = ""
+    """The client, where it is known."""
+    key: str = ""
+    """The client's own id of the message, if it gave one."""
+    retain: bool = False
+    stamp: Any = None
+    """What a protocol's messenger put on it."""
+    order: tuple[int, int] | None = None
+    """Where it stands in a total order: (term, number)."""
+
+    @property
+    def id(self) -> tuple[int, int, str, int]:
+        """Tells it from all others, also after restarts."""
+        return self.origin, self.incarnation, self.topic, self.number
+
+
+class Address(Wire, tag="a"):
+    """One destination of a parcel, and the place in the lane from the origin to it."""
+
+    to: int
+    lane: int
+    """0 for messages in custody, 1 for those without, 2 on the way to a sequencer."""
+    number: int
+    base: int
+    """The origin's lowest number that is not acknowledged."""
+    after: int = 0
+    """Deliver it after that number of the lane; 0 for at once."""
+    after_incarnation: int = 0
+    """And of that incarnation's lane, if it is another."""
+    since: int = 0
+    """Incarnations of the origin below this one have nothing more to say in this lane."""
+
+
+class Parcel(Wire, tag="p"):
+    """A letter on its way to some destinations."""
+
+    letter: Letter
+    to: tuple[Address, ...]
+    hops: int = 0
+    avoid: tuple[int, ...] = ()
+    """Links that this copy keeps off; nobody else concludes anything from it."""
+    route: tuple[int, ...] = ()
+    """Links that this copy follows as long as they are up."""
+
+
+class Receipt(Wire, tag="r"):
+    """The end-to-end acknowledgement of a lane."""
+
+    lane: int
+    incarnation: int
+    """Of the origin."""
+    upto: int
+    """All numbers up to this one have come for good."""
+    extra: tuple[int, ...] = ()
+    """Numbers beyond it that have come."""
+
+
+class Note(Wire, tag="n"):
+    """Something small from one agent to another; nobody keeps it, so the sender repeats it."""
+
+    sender: int
+    incarnation: int
+    to: int
+    body: Any
+    hops: int = 0
+
+
+class Frame(Wire, tag="s"):
+    """Parcels and notes that cross a link together, and what the neighbour must know first."""
+
+    epoch: int
+    session: int
+    number: int
+    parcels: tuple[Parcel, ...] = ()
+    notes: tuple[Note, ...] = ()
+    items: tuple[Item, ...] = ()
+    """News that the neighbour has not acknowledged: messages carry what their senders knew."""
+
+
+class FrameAck(Wire, tag="S"):
+    """The acknowledgement of frames between two agents; beats say the same."""
+
+    session: int
+    got: int
+    extra: tuple[int, ...] = ()
+
+
+Word = Beat | BeatAck | Flood | FloodAck | Test | TestAck | Frame | FrameAck
