@@ -267,6 +267,10 @@ class Contract:
     """0 to 9, the highest first."""
     home: Reference | None = None
     """The broker that gives totally ordered messages their numbers."""
+    paths: Annotated[int, Field(strict=True, ge=1, le=2)] = 1
+    """2: every message goes over two paths that lie apart, at once."""
+    retained: Annotated[bool, Field(strict=True)] = False
+    """Who subscribes later gets the last value first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

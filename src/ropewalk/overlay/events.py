@@ -125,10 +125,12 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Confirmed:
-    """Every reachable origin knows of a subscription."""
+    """Every reachable origin knows of a subscription; said again when more do."""
 
     subscriber: str
     pattern: str
+    by: frozenset[int] = frozenset()
+    """The origins that know."""
 
 
 @dataclass(frozen=True, slots=True)

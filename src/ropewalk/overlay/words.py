@@ -13,7 +13,7 @@ from typing import Any
 from msgspec import Struct
 
 LINKS, INTEREST, CHART = 0, 1, 2
-"""Kinds of items: a broker's links that are not well, what it wants, which chart it is ready for."""
+"""Kinds of items: a broker's links that are not well, what it wants, which chart it has ready."""
 
 Key = tuple[int, int, str]
 """Of an item: its kind, its broker, its name."""
@@ -23,7 +23,7 @@ class Wire(Struct, frozen=True, array_like=True, tag=True, gc=False):
     """Everything that is said."""
 
 
-class Item(Wire, tag="i"):
+class Item(Wire, frozen=True, tag="i"):
     """One fact of one broker; the highest (incarnation, number) counts."""
 
     kind: int
@@ -42,7 +42,7 @@ class Item(Wire, tag="i"):
         return self.kind, self.broker, self.name
 
 
-class Down(Wire, tag="d"):
+class Down(Wire, frozen=True, tag="d"):
     """A link that its end does not hear, and the last that was known of the other end by then.
 
     While the other end has said nothing newer it is held for dead: a broker that is alive and reads
@@ -54,7 +54,7 @@ class Down(Wire, tag="d"):
     number: int
 
 
-class LinkStates(Wire, tag="l"):
+class LinkStates(Wire, frozen=True, tag="l"):
     """The body of a `LINKS` item."""
 
     down: tuple[Down, ...] = ()
@@ -62,7 +62,7 @@ class LinkStates(Wire, tag="l"):
     """Links that work badly: they cost more."""
 
 
-class Beat(Wire, tag="b"):
+class Beat(Wire, frozen=True, tag="b"):
     """The regular heartbeat."""
 
     incarnation: int
@@ -87,7 +87,7 @@ class Beat(Wire, tag="b"):
     """Frames beyond it that have come."""
 
 
-class BeatAck(Wire, tag="B"):
+class BeatAck(Wire, frozen=True, tag="B"):
     """The answer to a beat that asked for one."""
 
     number: int
@@ -95,33 +95,33 @@ class BeatAck(Wire, tag="B"):
     """As in the beat."""
 
 
-class Flood(Wire, tag="f"):
+class Flood(Wire, frozen=True, tag="f"):
     """The flood notification: news that must be acknowledged."""
 
     items: tuple[Item, ...]
 
 
-class FloodAck(Wire, tag="F"):
+class FloodAck(Wire, frozen=True, tag="F"):
     """Which items have come: key, incarnation and number of each."""
 
     stamps: tuple[tuple[Key, int, int], ...]
 
 
-class Test(Wire, tag="t"):
+class Test(Wire, frozen=True, tag="t"):
     """The link test: asked over a link that was down before it is used again."""
 
     incarnation: int
     number: int
 
 
-class TestAck(Wire, tag="T"):
+class TestAck(Wire, frozen=True, tag="T"):
     """The answer to a link test."""
 
     incarnation: int
     number: int
 
 
-class Letter(Wire, tag="m"):
+class Letter(Wire, frozen=True, tag="m"):
     """A message as its origin took it; nothing in it changes on the way."""
 
     origin: int
@@ -148,7 +148,7 @@ class Letter(Wire, tag="m"):
         return self.origin, self.incarnation, self.topic, self.number
 
 
-class Address(Wire, tag="a"):
+class Address(Wire, frozen=True, tag="a"):
     """One destination of a parcel, and the place in the lane from the origin to it."""
 
     to: int
@@ -163,9 +163,15 @@ class Address(Wire, tag="a"):
     """And of that incarnation's lane, if it is another."""
     since: int = 0
     """Incarnations of the origin below this one have nothing more to say in this lane."""
+    origin: int = -1
+    """Whose lane it is: the letter's origin, or the home that gave it its number."""
+    incarnation: int = 0
+    """Of the lane."""
+    late: bool = False
+    """The last value for somebody who subscribed after it was published."""
 
 
-class Parcel(Wire, tag="p"):
+class Parcel(Wire, frozen=True, tag="p"):
     """A letter on its way to some destinations."""
 
     letter: Letter
@@ -177,7 +183,7 @@ class Parcel(Wire, tag="p"):
     """Links that this copy follows as long as they are up."""
 
 
-class Receipt(Wire, tag="r"):
+class Receipt(Wire, frozen=True, tag="r"):
     """The end-to-end acknowledgement of a lane."""
 
     lane: int
@@ -189,7 +195,7 @@ class Receipt(Wire, tag="r"):
     """Numbers beyond it that have come."""
 
 
-class Note(Wire, tag="n"):
+class Note(Wire, frozen=True, tag="n"):
     """Something small from one agent to another; nobody keeps it, so the sender repeats it."""
 
     sender: int
@@ -199,7 +205,7 @@ class Note(Wire, tag="n"):
     hops: int = 0
 
 
-class Frame(Wire, tag="s"):
+class Frame(Wire, frozen=True, tag="s"):
     """Parcels and notes that cross a link together, and what the neighbour must know first."""
 
     epoch: int
@@ -211,7 +217,7 @@ class Frame(Wire, tag="s"):
     """News that the neighbour has not acknowledged: messages carry what their senders knew."""
 
 
-class FrameAck(Wire, tag="S"):
+class FrameAck(Wire, frozen=True, tag="S"):
     """The acknowledgement of frames between two agents; beats say the same."""
 
     session: int

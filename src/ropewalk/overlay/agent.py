@@ -1,0 +1,565 @@
+"""The managing agent beside a broker, as a pure state machine: events in, actions out.
+
+It owns the parts and passes events on: `liveness` and `gazette` (who is alive, what is known),
+`shipping` (parcels from link to link), `custody` (what this origin keeps), `arrivals` (what is
+delivered here), `interests` (who wants what), and parts that talk by notes (`parts`).
+"""
+
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ropewalk.overlay.arrivals import Arrivals
+from ropewalk.overlay.chart import Chart
+from ropewalk.overlay.custody import DATA, FREE, Custody, Kept, Taken
+from ropewalk.overlay.deck import Deck
+from ropewalk.overlay.events import (
+    Accepted,
+    Action,
+    Charted,
+    Closed,
+    Deliver,
+    Due,
+    Event,
+    Logged,
+    Published,
+    Received,
+    Refused,
+    Subscribed,
+    Unsubscribed,
+)
+from ropewalk.overlay.gazette import Gazette
+from ropewalk.overlay.hook import Messenger, NoMessenger
+from ropewalk.overlay.interests import Interests
+from ropewalk.overlay.interface import Interface
+from ropewalk.overlay.liveness import Liveness
+from ropewalk.overlay.parts import NEVER, Part
+from ropewalk.overlay.retained import Value, Values
+from ropewalk.overlay.rules import Rule, Rules
+from ropewalk.overlay.settings import Settings
+from ropewalk.overlay.shipping import Shipping
+from ropewalk.overlay.words import (
+    CHART,
+    INTEREST,
+    Address,
+    Beat,
+    BeatAck,
+    Flood,
+    FloodAck,
+    Frame,
+    FrameAck,
+    Item,
+    Letter,
+    Note,
+    Parcel,
+    Receipt,
+    Test,
+    TestAck,
+)
+
+NO_MESSENGER = NoMessenger()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setup:
+    """All that an agent is given at its start."""
+
+    me: int
+    chart: Chart
+    rules: Rules
+    settings: Settings = field(default_factory=Settings)
+    incarnation: int = 1
+    """Greater than at any start before."""
+    deliver_local: bool = True
+    """Whether clients of this broker get each other's messages from the agent; brokers that hand
+    them on by themselves need not."""
+    alternates: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    """Second paths to some destinations, as links."""
+    messengers: dict[str, Messenger] = field(default_factory=dict)
+    """Protocols on topics."""
+
+
+class Agent:
+    """One broker's managing agent."""
+
+    def __init__(self, setup: Setup, records: Iterable[object] = ()) -> None:
+        self.setup, self._records = setup, list(records)
+        deck = self.deck = Deck(setup.me, setup.chart, setup.settings, setup.incarnation)
+        self.gazette = Gazette(deck)
+        self.liveness = Liveness(deck, self.gazette, self._news)
+        self.shipping = Shipping(deck, self.gazette, self.liveness)
+        self.liveness.shipper = self.shipping
+        self.shipping.noted = self._noted
+        self.keeper = Custody(deck, self.shipping)
+        self.keeper.alternates = dict(setup.alternates)
+        self.arrivals = Arrivals(deck, self.shipping, setup.rules, self._deliver)
+        self.shipping.arrived = self.arrivals.arrived
+        self.interests = Interests(
+            deck,
+            self.gazette,
+            setup.rules,
+            publish=self.liveness.publish,
+            note=self.shipping.note,
+            reachable=self.reachable,
+        )
+        self.values, self.seen = Values(setup.settings.streams), Values(setup.settings.streams)
+        self.parts: list[Part] = []
+        self.charts: dict[int, Chart] = {}
+        self.wake_us = NEVER
+        self._numbers: dict[str, int] = {}
+        self._keys: OrderedDict[str, Letter] = OrderedDict()
+        self._unsafe: deque[tuple[int, Callable[[], None]]] = deque()
+        """What follows when so many records are safe."""
+        self._synced = False
+        self._moved = False
+        self._reach: tuple[Any, frozenset[int]] = (None, frozenset())
+
+    # --- what others may ask ----------------------------------------------------------------
+
+    @property
+    def me(self) -> int:
+        """This broker's number."""
+        return self.deck.me
+
+    @property
+    def things(self) -> tuple[int, ...]:
+        """What it holds for down: links by number, brokers as -1 - number; its colour."""
+        chart, dead = self.deck.chart, self.gazette.dead
+        links = (e for e in self.gazette.down if not dead.intersection(chart.link_ends[e]))
+        return tuple(sorted([*links, *(-1 - b for b in dead)]))
+
+    def reachable(self) -> frozenset[int]:
+        """Brokers to which there is a way, this one included."""
+        row = self.shipping.row()
+        if self._reach[0] is not row:
+            dead = self.gazette.dead
+            members = self.deck.chart.members
+            found = frozenset(
+                b for b in members if row[b] != -1 and (b not in dead or b == self.me)
+            )
+            self._reach = (row, found)
+        return self._reach[1]
+
+    def custody(self) -> set[tuple[tuple[int, int, str, int], int]]:
+        """What it keeps as an origin: letter and destination."""
+        return {
+            (entry.letter.id, lane.to)
+            for lane in self.keeper.everywhere()
+            for entry in lane.entries.values()
+        }
+
+    def memory(self) -> dict[str, int]:
+        """How much each of its stores holds."""
+        faces = self.liveness.faces.values()
+        lanes = list(self.keeper.everywhere())
+        return {
+            "custody": sum(len(lane.entries) for lane in lanes),
+            "longest lane": max((len(lane.entries) for lane in lanes), default=0),
+            "in flight": max((len(lane.flying) for lane in lanes), default=0),
+            "link": max((face.in_flight for face in faces), default=0),
+            "held": self.arrivals.held,
+            "items": len(self.gazette.items),
+            "pending floods": sum(len(face.pending) for face in faces),
+            "keys": len(self._keys),
+            "values": len(self.values.letters) + len(self.seen.letters),
+        }
+
+    def state(self) -> list[object]:
+        """Records that stand for everything a restart needs: what a log is cut down to."""
+        items = [one for one in self.gazette.items.values() if one.kind == INTEREST]
+        keys = [Kept(letter, (), "none") for letter in self._keys.values()]
+        kept = list(self.keeper.state())
+        return [*items, *keys, *kept, *self.arrivals.state(), *self.values.state()]
+
+    # --- events -----------------------------------------------------------------------------
+
+    def start(self, now_us: int, *, settled: bool = False) -> list[Action]:
+        """Begin; `settled`: all links are known to work and nothing has happened yet."""
+        self.deck.now_us = now_us
+        self._recover()
+        self.liveness.start(settled=settled)
+        self._synced = self._synced or settled or not self.liveness.faces
+        return self._finish()
+
+    def handle(self, event: Event, now_us: int) -> list[Action]:
+        """What an event leads to."""
+        self.deck.now_us = now_us
+        _HANDLERS[type(event)](self, event)
+        return self._finish()
+
+    def _finish(self) -> list[Action]:
+        if self._moved:
+            self._changed()
+        self.arrivals.hand_over()
+        self.shipping.flush()
+        self.wake_us = min(
+            self.liveness.wake_us,
+            self.keeper.wake_us,
+            self.arrivals.wake_us,
+            self.interests.wake_us,
+            *(part.wake_us for part in self.parts),
+        )
+        out, self.deck.out = self.deck.out, []
+        return out
+
+    def _due(self, _event: Due) -> None:
+        now = self.deck.now_us
+        self.liveness.due(now - self.wake_us)
+        if self.keeper.wake_us <= now:
+            self.keeper.due()
+        self.arrivals.due()
+        self.interests.due()
+        for part in self.parts:
+            if part.wake_us <= now:
+                part.due(now)
+        self._moved = self._moved or self.shipping.state() != self.shipping.known
+
+    def _closed(self, event: Closed) -> None:
+        self.liveness.closed(event.link)
+        self._moved = True
+
+    def _received(self, event: Received) -> None:
+        face = self.liveness.faces.get(event.link)
+        if face is None:
+            return  # a link that is not on this chart, or not yet
+        was_up = face.state
+        self.liveness.heard(face)
+        _WORDS[type(event.word)](self, face, event.word)
+        if face.state is not was_up:
+            self._moved = True
+
+    # --- words ------------------------------------------------------------------------------
+
+    def _beat(self, face: Interface, word: Beat) -> None:
+        self._see_epoch(word.epoch)
+        self.liveness.beat_came(face, word)
+        if not self._synced and face.up and face.odd == 0:
+            self._synced = True
+
+    def _beat_ack(self, face: Interface, word: BeatAck) -> None:
+        self.liveness.trip_measured(face, word)
+
+    def _flood(self, face: Interface, word: Flood) -> None:
+        self.liveness.flood_came(face, word.items)
+
+    def _flood_ack(self, face: Interface, word: FloodAck) -> None:
+        self.liveness.flood_acknowledged(face, word)
+
+    def _test(self, face: Interface, word: Test) -> None:
+        self.liveness.test_came(face, word)
+
+    def _test_ack(self, face: Interface, word: TestAck) -> None:
+        self.liveness.test_passed(face, word)
+
+    def _frame(self, face: Interface, word: Frame) -> None:
+        self._see_epoch(word.epoch)
+        if word.items:
+            self.liveness.flood_came(face, word.items)
+            if self._moved:
+                self._changed()  # What a message brings is known before it is routed.
+        self.shipping.frame_came(face, word)
+
+    def _frame_ack(self, face: Interface, word: FrameAck) -> None:
+        face.acknowledged(word.session, word.got, word.extra)
+
+    def _noted(self, note: Note) -> None:
+        if isinstance(note.body, Receipt):
+            self.keeper.receipt(note.sender, note.body)
+        elif not self.interests.noted(note.sender, note.body):
+            for part in self.parts:
+                if part.heard(self.deck.now_us, note.sender, note.body):
+                    break
+
+    # --- news -------------------------------------------------------------------------------
+
+    def _news(self, item: Item) -> None:
+        """An item that is newer than what was known, from others or from here."""
+        mine = item.broker == self.me
+        gone = [] if mine else self.gazette.take(item)
+        for old in gone:
+            if old.kind == INTEREST:
+                self.interests.forget(old)
+        if item.kind == INTEREST and not mine:
+            self._wanted(item)
+        elif item.kind == CHART:
+            self._consider_charts()
+        else:
+            self._refute()
+        self._moved = True
+
+    def _refute(self) -> None:
+        """A broker that is held for dead and reads it is not dead."""
+        if self.me in self.gazette.dead:
+            self.liveness.contradict()
+
+    def _wanted(self, item: Item) -> None:
+        """Another broker wants something: it may rely on that once it is in the log."""
+        new = self.interests.heard(item)
+        count = self.deck.write(item)
+        if item.body:
+            self._when_safe(count, lambda: self.interests.heed(item))
+        if new:
+            for letter in self.values.matching(item.name):
+                self._send_late(letter, item.broker)
+
+    def _send_late(self, letter: Letter, to: int) -> None:
+        rule = self.setup.rules.of(letter.topic)
+        chart = self.deck.chart
+        if rule.local and chart.domain[to] != chart.domain[self.me]:
+            return
+        self.keeper.release(self.keeper.keep(letter, (to,), _UNORDERED, late=True))
+
+    def _changed(self) -> None:
+        """What is down has changed, or may have."""
+        self._moved = False
+        before = self.shipping.known
+        failed = self.shipping.refresh()
+        if before != self.shipping.known:
+            self.interests.changed()
+            self.keeper.changed(failed=failed)
+            for part in self.parts:
+                part.changed(self.deck.now_us)
+
+    # --- publishing -------------------------------------------------------------------------
+
+    def _published(self, event: Published) -> None:
+        rule = self.setup.rules.of(event.topic)
+        known = self._keys.get(event.key) if event.key else None
+        if known is not None:
+            self.deck.out.append(Accepted(event.ticket, known))
+            return
+        destinations = self._destinations(event.topic, rule)
+        messenger = self.setup.messengers.get(event.topic, NO_MESSENGER)
+        stamp, why = messenger.stamp(event.payload, event.producer)
+        why = why or self._objection(rule, destinations)
+        if why:
+            self.deck.out.append(Refused(event.ticket, why))
+            return
+        letter = self._letter(event, rule, stamp)
+        if rule.custody:
+            self._into_custody(event, letter, rule, destinations)
+        else:
+            self._pass_on(letter, destinations)
+            self._accepted(event.ticket, letter, None, rule)
+
+    def _destinations(self, topic: str, rule: Rule) -> tuple[int, ...]:
+        return self.interests.destinations(topic)
+
+    def _objection(self, rule: Rule, destinations: tuple[int, ...]) -> str | None:
+        if not self._synced:
+            return "who subscribes is not known here yet"
+        return self.keeper.objection(destinations, DATA) if rule.custody else None
+
+    def _letter(self, event: Published, rule: Rule, stamp: Any) -> Letter:
+        number = self._numbers[event.topic] = self._numbers.get(event.topic, 0) + 1
+        priority = rule.priority if event.priority is None else event.priority
+        return Letter(
+            self.me,
+            self.deck.incarnation,
+            event.topic,
+            number,
+            event.payload,
+            self.deck.now_us,
+            priority,
+            event.producer,
+            event.key,
+            event.retain or rule.retained,
+            stamp,
+        )
+
+    def _into_custody(
+        self, event: Published, letter: Letter, rule: Rule, destinations: tuple[int, ...]
+    ) -> None:
+        taken = None
+        if destinations:
+            taken = self.keeper.keep(letter, destinations, rule)
+            count = taken.count
+        elif event.key:
+            count = self.deck.write(Kept(letter, (), rule.order))
+        else:
+            count = 0
+        if taken is not None and not rule.exactly_once:
+            # Sent before it is safe: if it is lost with this agent, the publisher was told nothing.
+            self.keeper.release(taken)
+            taken = None
+        self._when_safe(count, lambda: self._accepted(event.ticket, letter, taken, rule))
+
+    def _accepted(self, ticket: int, letter: Letter, taken: Taken | None, rule: Rule) -> None:
+        if letter.key:
+            self._keys[letter.key] = letter
+            if len(self._keys) > self.deck.settings.streams:
+                self._keys.popitem(last=False)
+        if letter.retain and self.values.put(letter):
+            self.deck.write(Value(letter))
+        self.deck.out.append(Accepted(ticket, letter))
+        if taken is not None:
+            self.keeper.release(taken)
+        if self.setup.deliver_local:
+            self._deliver(letter, late=False)
+
+    def _pass_on(self, letter: Letter, destinations: tuple[int, ...]) -> None:
+        """Without custody: sent once, and forgotten."""
+        number, incarnation = letter.number, self.deck.incarnation
+        addresses = tuple(
+            Address(to, FREE, number, number, origin=self.me, incarnation=incarnation)
+            for to in destinations
+        )
+        if addresses:
+            self.shipping.forward((Parcel(letter, addresses),))
+
+    def _when_safe(self, count: int, then: Callable[[], None]) -> None:
+        if count == 0 and not self._unsafe:
+            then()
+        else:
+            self._unsafe.append((count, then))
+
+    def _logged(self, event: Logged) -> None:
+        while self._unsafe and self._unsafe[0][0] <= event.count:
+            self._unsafe.popleft()[1]()
+        self.arrivals.logged(event.count)
+
+    # --- delivering -------------------------------------------------------------------------
+
+    def _deliver(self, letter: Letter, late: bool) -> None:
+        rule = self.setup.rules.of(letter.topic)
+        messenger = self.setup.messengers.get(letter.topic, NO_MESSENGER)
+        for one in messenger.arrived(letter):
+            self._hand_over(one, late, rule)
+
+    def _hand_over(self, letter: Letter, late: bool, rule: Rule) -> None:
+        subscribers = self.interests.subscribers(letter.topic)
+        if letter.retain:
+            newest = self.seen.put(letter)
+            if late:
+                subscribers = tuple(
+                    one for one in subscribers if newest and self.seen.give(one, letter)
+                )
+            else:
+                for one in subscribers:
+                    self.seen.give(one, letter)
+        if subscribers:
+            self.deck.out.append(Deliver(letter, subscribers, late, rule.exactly_once))
+
+    # --- subscribing ------------------------------------------------------------------------
+
+    def _subscribed(self, event: Subscribed) -> None:
+        self.interests.subscribe(event.subscriber, event.pattern)
+        for letter in self.seen.matching(event.pattern):
+            if self.seen.give(event.subscriber, letter):
+                self.deck.out.append(Deliver(letter, (event.subscriber,), True))
+
+    def _unsubscribed(self, event: Unsubscribed) -> None:
+        self.interests.unsubscribe(event.subscriber, event.pattern)
+
+    # --- epochs -----------------------------------------------------------------------------
+
+    def _charted(self, event: Charted) -> None:
+        """A new chart: say that it is here; it is used when every reachable agent has it."""
+        chart = event.chart
+        if chart.epoch <= self.deck.chart.epoch:
+            return
+        self.charts[chart.epoch] = chart
+        self.liveness.publish(self.gazette.announce(CHART, "", chart.epoch))
+        self._consider_charts()
+
+    def _consider_charts(self) -> None:
+        for epoch in sorted(self.charts):
+            others = self.reachable() - {self.me}
+            if all(self._ready_for(one) >= epoch for one in others):
+                self._switch(epoch)
+
+    def _ready_for(self, broker: int) -> int:
+        item = self.gazette.items.get((CHART, broker, ""))
+        return int(item.body) if item else 0
+
+    def _see_epoch(self, epoch: int) -> None:
+        """Others have switched: so does this agent, if it has the chart."""
+        if epoch > self.deck.chart.epoch and epoch in self.charts:
+            self._switch(epoch)
+
+    def _switch(self, epoch: int) -> None:
+        deck = self.deck
+        deck.chart = self.charts[epoch]
+        self.charts = {one: chart for one, chart in self.charts.items() if one > epoch}
+        gone = self.liveness.open_all()
+        self.gazette.reckon()
+        self.shipping.on_chart()
+        for face in gone:
+            self.shipping.lost(face)
+        deck.tell("epoch", epoch)
+        self.liveness.announce()
+        self._moved = True
+
+    # --- restart ----------------------------------------------------------------------------
+
+    def _recover(self) -> None:
+        """Go on from the records of the log."""
+        records, self._records = self._records, []
+        items = [one for one in records if isinstance(one, Item)]
+        for item in items:
+            if item.broker != self.me and self.gazette.is_news(item):
+                for old in self.gazette.take(item):
+                    self.interests.forget(old)
+                self.interests.heard(item)
+        self._synced = bool(items)
+        self.keeper.recover(records)
+        self.arrivals.recover(records)
+        self.values.recover(records)
+        for record in records:
+            if isinstance(record, Kept) and record.letter.key:
+                self._keys[record.letter.key] = record.letter
+        for part in self.parts:
+            part.recover(self.deck.now_us, records)
+
+    # --- the parts' office ------------------------------------------------------------------
+
+    @property
+    def incarnation(self) -> int:
+        """Of this agent."""
+        return self.deck.incarnation
+
+    def note(self, to: int, body: Any) -> None:
+        """A part's note; it leaves when all that was written before it is safe."""
+        self._when_safe(self.deck.written, lambda: self.shipping.note(to, body))
+
+    def write(self, record: Any) -> None:
+        """A part's record."""
+        self.deck.write(record)
+
+    def tell(self, what: str, *about: Any) -> None:
+        """A part's word to people."""
+        self.deck.tell(what, *about)
+
+
+_UNORDERED = Rule(
+    custody=True,
+    exactly_once=False,
+    order="none",
+    priority=0,
+    local=False,
+    home=None,
+    paths=1,
+    retained=True,
+)
+
+_HANDLERS: dict[type, Callable[[Agent, Any], None]] = {
+    Received: Agent._received,
+    Closed: Agent._closed,
+    Published: Agent._published,
+    Subscribed: Agent._subscribed,
+    Unsubscribed: Agent._unsubscribed,
+    Due: Agent._due,
+    Logged: Agent._logged,
+    Charted: Agent._charted,
+}
+_WORDS: dict[type, Callable[[Agent, Interface, Any], None]] = {
+    Beat: Agent._beat,
+    BeatAck: Agent._beat_ack,
+    Flood: Agent._flood,
+    FloodAck: Agent._flood_ack,
+    Test: Agent._test,
+    TestAck: Agent._test_ack,
+    Frame: Agent._frame,
+    FrameAck: Agent._frame_ack,
+}

@@ -1,0 +1,164 @@
+"""Letters at their destination: each once, in the order that its contract asks for.
+
+Only here are messages de-duplicated. What was delivered goes into the log, and only then into a
+receipt; so what an origin may forget is safe. Between delivering and logging a crash may come: the
+letter is delivered again then, under the same id, and the last hop drops it where the contract says
+exactly once.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable
+
+from ropewalk.overlay.custody import FREE, HOME
+from ropewalk.overlay.deck import Deck
+from ropewalk.overlay.order.batch import urgent_first
+from ropewalk.overlay.order.release import Came, Release
+from ropewalk.overlay.parts import NEVER
+from ropewalk.overlay.rules import Rules
+from ropewalk.overlay.shipping import Shipping
+from ropewalk.overlay.words import Address, Letter
+
+RECENT = 4_096
+"""Letters without custody that are remembered by origin, so that none is delivered twice."""
+
+
+class Arrivals:
+    """The receiving side of all lanes to this agent."""
+
+    def __init__(
+        self,
+        deck: Deck,
+        shipping: Shipping,
+        rules: Rules,
+        deliver: Callable[[Letter, bool], None],
+    ) -> None:
+        self._deck, self._shipping, self._rules, self._deliver = deck, shipping, rules, deliver
+        self.lanes: dict[tuple[int, int], Release] = {}
+        """By origin and kind."""
+        self.to_home: Callable[[Letter, Address], None] = lambda _letter, _address: None
+        self._recent: dict[int, tuple[set[tuple[int, int]], deque[tuple[int, int]]]] = {}
+        self._streams: dict[tuple[int, int, str], int] = {}
+        self._dirty: set[tuple[int, int]] = set()
+        self._ready: list[Letter] = []
+        self._late: set[tuple[int, int, str, int]] = set()
+        self._unsafe: deque[tuple[int, tuple[int, int], Came]] = deque()
+        self.receipt_us = NEVER
+        self.doubles = 0
+
+    @property
+    def wake_us(self) -> int:
+        """When receipts are due."""
+        return self.receipt_us
+
+    def arrived(self, letter: Letter, address: Address) -> None:
+        """A letter for this broker."""
+        if address.lane == FREE:
+            self._without_custody(letter, address)
+        elif address.lane == HOME:
+            self.to_home(letter, address)
+        else:
+            self._in_lane(letter, address)
+
+    def _in_lane(self, letter: Letter, address: Address) -> None:
+        key = (address.origin, address.lane)
+        lane = self.lanes.get(key)
+        if lane is None:
+            lane = self.lanes[key] = Release(*key, self._deck.settings.held)
+        freed = lane.arrived(address.incarnation, address, letter)
+        if address.late:
+            self._late.add(letter.id)
+        if freed:
+            self._ready += freed
+        else:
+            self.doubles += 1
+        self._dirty.add(key)
+        if self.receipt_us == NEVER:
+            self.receipt_us = self._deck.now_us + self._deck.settings.receipt_us
+
+    def _without_custody(self, letter: Letter, address: Address) -> None:
+        """At most once: a late or doubled one is dropped."""
+        rule = self._rules.of(letter.topic)
+        if rule.order != "none":
+            stream = (letter.origin, letter.incarnation, letter.topic)
+            if letter.number <= self._streams.get(stream, 0):
+                self.doubles += 1
+                return
+            if len(self._streams) >= self._deck.settings.streams:
+                self._streams.clear()
+            self._streams[stream] = letter.number
+        elif self._seen_before(address):
+            self.doubles += 1
+            return
+        self._ready.append(letter)
+
+    def _seen_before(self, address: Address) -> bool:
+        seen, order = self._recent.setdefault(address.origin, (set(), deque()))
+        place = (address.incarnation, address.number)
+        if place in seen:
+            return True
+        seen.add(place)
+        order.append(place)
+        if len(order) > RECENT:
+            seen.discard(order.popleft())
+        return False
+
+    def hand_over(self) -> None:
+        """Deliver what has become ready, the urgent first where the contract says so."""
+        if not self._ready:
+            return
+        ready, self._ready = self._ready, []
+        rules = self._rules
+        if len(ready) > 1:
+            ready = urgent_first(ready, lambda topic: rules.of(topic).order == "priority")
+        for letter in ready:
+            self._deliver(letter, letter.id in self._late)
+        self._late.clear()
+
+    # --- receipts ---------------------------------------------------------------------------
+
+    def due(self) -> None:
+        """Log what has come; its receipt follows when that is safe."""
+        if self.receipt_us > self._deck.now_us:
+            return
+        self.receipt_us = NEVER
+        for key in sorted(self._dirty):
+            lane = self.lanes[key]
+            for came in lane.news():
+                self._unsafe.append((self._deck.write(came), key, came))
+            self._say(key)
+        self._dirty.clear()
+
+    def logged(self, count: int) -> None:
+        """Records are safe: tell the origins."""
+        told: set[tuple[int, int]] = set()
+        while self._unsafe and self._unsafe[0][0] <= count:
+            _, key, came = self._unsafe.popleft()
+            self.lanes[key].confirmed(came)
+            told.add(key)
+        for key in sorted(told):
+            self._say(key)
+
+    def _say(self, key: tuple[int, int]) -> None:
+        for receipt in self.lanes[key].receipts():
+            self._shipping.note(key[0], receipt)
+
+    # --- restart ----------------------------------------------------------------------------
+
+    def recover(self, records: Iterable[object]) -> None:
+        """What had come before a restart."""
+        for record in records:
+            if isinstance(record, Came):
+                key = (record.origin, record.lane)
+                lane = self.lanes.get(key)
+                if lane is None:
+                    lane = self.lanes[key] = Release(*key, self._deck.settings.held)
+                lane.restore(record)
+
+    def state(self) -> list[Came]:
+        """Records that stand for all that has come."""
+        return [came for lane in self.lanes.values() for came in lane.state()]
+
+    @property
+    def held(self) -> int:
+        """Letters that wait for one before them."""
+        return sum(lane.held for lane in self.lanes.values())

@@ -1,0 +1,258 @@
+"""The chart of an epoch: brokers, links and tables, numbered so that numbers outlive epochs.
+
+A broker or link that was on an earlier chart keeps its number on later ones, so that words from two
+epochs can meet; what is gone has a number but no place. `Roads` are one broker's ways out: which
+link is next for each destination, given what is held for down and for slow.
+"""
+
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from ropewalk.federation.arrays import Graph, Ints
+from ropewalk.federation.facts import Federation
+from ropewalk.federation.names import link_name
+from ropewalk.routing.ahead import Tables, tables_of
+from ropewalk.routing.ahead.colours import Things
+from ropewalk.routing.ahead.network import DEFAULT
+from ropewalk.routing.ahead.on_demand import row_after
+from ropewalk.routing.entries import ALWAYS, Entries, entries_of
+from ropewalk.routing.scenarios import Down
+from ropewalk.routing.trees import Net, net_of
+
+NONE, HERE = -1, -2
+"""No link leads to a destination; the destination is this broker."""
+KEPT = 64
+"""Rows that a broker keeps beside the one it uses."""
+
+Row = list[int]
+"""By destination: the link that is next, NONE or HERE."""
+
+
+@dataclass(frozen=True, eq=False)
+class Chart:
+    """Where everything is in one epoch."""
+
+    epoch: int
+    names: tuple[str, ...]
+    """Of all brokers that ever were, by number."""
+    link_ends: tuple[tuple[int, int], ...]
+    """Of all links that ever were, by number."""
+    tables: Tables = field(repr=False)
+    broker_number: Sequence[int] = field(repr=False)
+    """Of each broker in the tables."""
+    link_number: Sequence[int] = field(repr=False)
+    entries: Entries | None = field(default=None, repr=False)
+
+    @property
+    def graph(self) -> Graph:
+        """The graph of this epoch, in numbers of its own."""
+        return self.tables.network.graph
+
+    @cached_property
+    def own_number(self) -> Mapping[int, int]:
+        """Of each broker of this epoch, its number in the tables."""
+        return {number: own for own, number in enumerate(self.broker_number)}
+
+    @cached_property
+    def own_link(self) -> Mapping[int, int]:
+        """Of each link of this epoch, its number in the tables."""
+        return {number: own for own, number in enumerate(self.link_number)}
+
+    @cached_property
+    def members(self) -> frozenset[int]:
+        """The brokers of this epoch."""
+        return frozenset(self.broker_number)
+
+    @cached_property
+    def domain(self) -> Sequence[int]:
+        """The domain of each broker; that of one that is gone is its own."""
+        found = [-2 - b for b in range(len(self.names))]
+        for own, number in enumerate(self.broker_number):
+            found[number] = int(self.graph.domain[own])
+        return found
+
+    @cached_property
+    def hop_limit(self) -> int:
+        """More links than any message needs while a few things change under it."""
+        return max(16, 4 * int(self.graph.transit.sum()))
+
+    def ports(self, broker: int) -> dict[int, int]:
+        """A broker's links, and who is at the other end of each."""
+        own, graph = self.own_number.get(broker), self.graph
+        if own is None:
+            return {}
+        arcs = range(int(graph.first[own]), int(graph.first[own + 1]))
+        return {
+            self.link_number[int(graph.link[arc])]: self.broker_number[int(graph.neighbour[arc])]
+            for arc in arcs
+        }
+
+    def link_name(self, link: int) -> str:
+        """A link as people write it."""
+        a, b = self.link_ends[link]
+        return link_name(self.names[a], self.names[b])
+
+    def other(self, link: int, end: int) -> int:
+        """The other end of a link."""
+        a, b = self.link_ends[link]
+        return b if end == a else a
+
+    def words(self, things: Iterable[int]) -> str:
+        """What is held for down, as people write it: link e is thing e, broker b is -1 - b."""
+        told = [self.link_name(one) if one >= 0 else self.names[-1 - one] for one in sorted(things)]
+        return " + ".join(told) or "none"
+
+
+def chart_of(
+    federation: Federation,
+    *,
+    epoch: int = 1,
+    before: Chart | None = None,
+    failures: str | Iterable[str] = DEFAULT,
+) -> Chart:
+    """The chart of a federation; with `before`, what was on that chart keeps its number.
+
+    >>> from ropewalk import generate
+    >>> three = generate("three-broker")
+    >>> chart = chart_of(three)
+    >>> chart.ports(0), Roads(chart, 0).row(frozenset(), frozenset())
+    ({0: 1, 1: 2}, [-2, 0, 1])
+    """
+    graph = federation.graph
+    names = dict.fromkeys([*(before.names if before else ()), *graph.names])
+    number = {name: i for i, name in enumerate(names)}
+    broker_number = [number[name] for name in graph.names]
+    own_ends = [_pair(broker_number[a], broker_number[b]) for a, b in graph.ends.tolist()]
+    ends = dict.fromkeys([*(before.link_ends if before else ()), *own_ends])
+    place = {pair: e for e, pair in enumerate(ends)}
+    return Chart(
+        epoch=epoch,
+        names=tuple(names),
+        link_ends=tuple(ends),
+        tables=tables_of(federation, failures),
+        broker_number=broker_number,
+        link_number=[place[pair] for pair in own_ends],
+        entries=entries_of(federation) if federation.routes else None,
+    )
+
+
+def _pair(a: int, b: int) -> tuple[int, int]:
+    return (a, b) if a < b else (b, a)
+
+
+class Roads:
+    """One broker's ways out in one epoch."""
+
+    def __init__(self, chart: Chart, at: int, *, slow_cost: int = 8) -> None:
+        self.chart, self.at = chart, at
+        self._own = chart.own_number[at]
+        self._table = chart.tables.brokers[self._own]
+        self._slow_cost = slow_cost
+        ports = {chart.own_number[peer]: link for link, peer in chart.ports(at).items()}
+        self._port = [ports.get(own, NONE) for own in range(chart.graph.brokers)] + [NONE]
+        self._port[self._own] = HERE
+        self._same = list(chart.broker_number) == list(range(len(chart.names)))
+        self._rows: OrderedDict[tuple[Things, frozenset[int], int], Row] = OrderedDict()
+        self._nets: dict[frozenset[int], Net] = {}
+        self._by_hand = _by_hand(chart, self._own) if chart.entries else []
+        self.planes = chart.entries.planes if chart.entries else 1
+
+    def plane(self, origin: int) -> int:
+        """Which of the rows messages of an origin go by."""
+        entries, own = self.chart.entries, self.chart.own_number.get(origin)
+        return int(entries.plane[own]) if entries and own is not None else 0
+
+    def row(
+        self,
+        links: Iterable[int],
+        brokers: Iterable[int],
+        slow: Iterable[int] = (),
+        plane: int = 0,
+    ) -> Row:
+        """The next link to every destination with these links and brokers down, and some slow.
+
+        A broker that is held for dead carries nothing for others, but messages for itself are
+        still sent towards it: silence on one link is no proof.
+        """
+        own_links = [e for e in map(self.chart.own_link.get, links) if e is not None]
+        dead = [b for b in map(self.chart.own_number.get, brokers) if b is not None]
+        slowly = frozenset(e for e in map(self.chart.own_link.get, slow) if e is not None)
+        others = [b for b in dead if b != self._own]
+        row = self._known(own_links, others, slowly, plane)
+        if not others:
+            return row
+        row = row.copy()
+        for b in others:
+            number = self.chart.broker_number[b]
+            rest = [other for other in others if other != b]
+            row[number] = self._known(own_links, rest, slowly, plane)[number]
+        return row
+
+    def _known(self, links: list[int], dead: list[int], slow: frozenset[int], plane: int) -> Row:
+        first = self.chart.graph.links
+        things = tuple(sorted({*links, *(first + b for b in dead)}))
+        key = (things, slow, plane)
+        found = self._rows.get(key)
+        if found is None:
+            found = self._rows[key] = self._made(things, slow, plane)
+            if len(self._rows) > KEPT:
+                self._rows.popitem(last=False)
+        else:
+            self._rows.move_to_end(key)
+        return found
+
+    def _made(self, things: Things, slow: frozenset[int], plane: int) -> Row:
+        tables, colours = self.chart.tables, self.chart.tables.colours
+        if slow:
+            down = colours.down(colours.essential(things))
+            hops = row_after(self._net(slow), colours.links, self._own, down)
+        else:
+            hops = tables.row_of(self._table, things)
+        for to, hop, link, planes, whens in self._by_hand:
+            meant = whens is None or colours.down(things) in whens
+            if plane in planes and link not in things and meant and hops[to] >= 0:
+                hops[to] = hop
+        return self._numbered(hops)
+
+    def _numbered(self, hops: Ints) -> Row:
+        """Next hops in numbers of the tables as links, by the chart's numbers of destinations."""
+        port = self._port
+        links = [port[hop] for hop in hops.tolist()]
+        if self._same:
+            return links
+        row = [NONE] * len(self.chart.names)
+        for own, number in enumerate(self.chart.broker_number):
+            row[number] = links[own]
+        return row
+
+    def _net(self, slow: frozenset[int]) -> Net:
+        if slow not in self._nets:
+            graph = self.chart.graph
+            cost = graph.cost.copy()
+            cost[list(slow)] *= self._slow_cost
+            if len(self._nets) >= KEPT:
+                self._nets.clear()
+            self._nets[slow] = net_of(replace(graph, cost=np.ascontiguousarray(cost)))
+        return self._nets[slow]
+
+
+def _by_hand(
+    chart: Chart, at: int
+) -> list[tuple[int, int, int, frozenset[int], tuple[Down, ...] | None]]:
+    """Hand-made entries of a broker: destination, next, link, planes and the failures meant."""
+    entries = chart.entries
+    if entries is None:
+        return []
+    return [
+        (to, int(hop), int(link), group.planes, None if when == ALWAYS else entries.downs[when])
+        for to in range(chart.graph.brokers)
+        for group in entries.groups(to)
+        for where, hop, link, when in zip(
+            group.at.tolist(), group.next, group.link, group.when.tolist(), strict=True
+        )
+        if where == at
+    ]

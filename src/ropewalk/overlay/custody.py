@@ -1,0 +1,390 @@
+"""What an origin keeps until every destination has it: a lane with numbers for each destination.
+
+A letter is in the log with its numbers before a publisher is told that it was accepted. It is sent
+again when something has newly failed, and when no receipt comes for long; a destination drops what
+it had before. One destination that is away fills its own lane only; when that is full, publishers
+are told to wait. A restart goes on with the lanes of earlier incarnations, under their old numbers,
+and opens new ones: a number that was sent but not logged is never used again.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from heapq import heappop, heappush
+
+from msgspec import Struct
+
+from ropewalk.overlay.deck import Deck
+from ropewalk.overlay.parts import NEVER
+from ropewalk.overlay.rules import Rule
+from ropewalk.overlay.shipping import Shipping
+from ropewalk.overlay.words import Address, Letter, Parcel, Receipt, Wire
+
+DATA, FREE, HOME = 0, 1, 2
+"""Lanes: of messages in custody, of those without, and on the way to a sequencer."""
+MOST_BACKOFF = 16
+
+
+class Kept(Wire, frozen=True, tag="ck"):
+    """A record: a letter in custody and its place in the lane to each destination."""
+
+    letter: Letter
+    to: tuple[Address, ...]
+    order: str
+    paths: int = 1
+
+
+class Entry(Struct, frozen=True, gc=False):
+    """A letter in a lane."""
+
+    letter: Letter
+    after: int
+    after_incarnation: int
+    order: str
+    paths: int
+    late: bool = False
+
+
+class Done(Wire, frozen=True, tag="cd"):
+    """A record: what a destination has for good."""
+
+    to: int
+    lane: int
+    incarnation: int
+    upto: int
+    extra: tuple[int, ...] = ()
+
+
+Stream = tuple[str, int]
+"""Letters that keep their order: a topic, and the priority where that decides."""
+
+
+class Lane:
+    """One destination's letters, by number."""
+
+    __slots__ = (
+        "backoff",
+        "due_us",
+        "entries",
+        "flying",
+        "incarnation",
+        "kind",
+        "last",
+        "next",
+        "origin",
+        "since",
+        "to",
+        "urgent",
+        "waiting",
+    )
+
+    def __init__(self, origin: int, to: int, kind: int, incarnation: int) -> None:
+        self.origin, self.to, self.kind, self.incarnation = origin, to, kind, incarnation
+        self.next = 1
+        self.entries: dict[int, Entry] = {}
+        """What is not acknowledged, ascending."""
+        self.waiting: deque[int] = deque()
+        self.urgent: list[tuple[int, int]] = []
+        """Waiting letters of topics where priority decides: most urgent first."""
+        self.flying: dict[int, int] = {}
+        """When each was sent last."""
+        self.last: dict[Stream, int] = {}
+        self.since = incarnation
+        self.due_us = NEVER
+        self.backoff = 1
+
+    @property
+    def base(self) -> int:
+        """The lowest number that is not acknowledged."""
+        return next(iter(self.entries), self.next)
+
+    def address(self, number: int) -> Address:
+        """Where a letter of this lane stands."""
+        entry = self.entries[number]
+        return Address(
+            self.to,
+            self.kind,
+            number,
+            self.base,
+            entry.after,
+            entry.after_incarnation,
+            self.since,
+            self.origin,
+            self.incarnation,
+            entry.late,
+        )
+
+    def pop(self) -> int | None:
+        """The number to send next."""
+        if self.urgent:
+            return heappop(self.urgent)[1]
+        return self.waiting.popleft() if self.waiting else None
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A letter that was taken into custody: where it stands, and when its record is safe."""
+
+    letter: Letter
+    lanes: tuple[Lane, ...]
+    numbers: tuple[int, ...]
+    rule: Rule
+    count: int
+
+
+class Custody:
+    """Everything that one agent keeps as an origin."""
+
+    def __init__(self, deck: Deck, shipping: Shipping) -> None:
+        self._deck, self._shipping = deck, shipping
+        self.lanes: dict[tuple[int, int], Lane] = {}
+        """By destination and kind: those of this incarnation."""
+        self.old: dict[tuple[int, int, int], Lane] = {}
+        """Those of earlier incarnations that are not empty yet."""
+        self.alternates: dict[int, tuple[int, ...]] = {}
+        """A second path to some destinations, as links."""
+        self.wake_us = NEVER
+        self.resent = 0
+
+    # --- in ---------------------------------------------------------------------------------
+
+    def objection(self, destinations: Iterable[int], kind: int) -> str | None:
+        """Why nothing more can be taken for these destinations; None if it can."""
+        most = self._deck.settings.queue
+        for to in destinations:
+            lane = self.lanes.get((to, kind))
+            if lane is not None and len(lane.entries) >= most:
+                return f"{most} messages wait for {self._deck.name(to)} already"
+        return None
+
+    def keep(
+        self,
+        letter: Letter,
+        destinations: Sequence[int],
+        rule: Rule,
+        *,
+        kind: int = DATA,
+        late: bool = False,
+    ) -> "Taken":
+        """Take a letter into custody; it leaves by `release`."""
+        lanes = tuple(self._lane(to, kind) for to in destinations)
+        numbers = tuple(self._enter(lane, letter, rule, late) for lane in lanes)
+        addresses = tuple(lane.address(number) for lane, number in zip(lanes, numbers, strict=True))
+        count = self._deck.write(Kept(letter, addresses, rule.order, rule.paths))
+        return Taken(letter, lanes, numbers, rule, count)
+
+    def _lane(self, to: int, kind: int) -> Lane:
+        lane = self.lanes.get((to, kind))
+        if lane is None:
+            lane = self.lanes[(to, kind)] = Lane(self._deck.me, to, kind, self._deck.incarnation)
+            lane.since = min(
+                [old.incarnation for old in self._old_lanes(to, kind)] + [lane.incarnation]
+            )
+        return lane
+
+    def _old_lanes(self, to: int, kind: int) -> Iterator[Lane]:
+        return (lane for key, lane in self.old.items() if key[:2] == (to, kind))
+
+    def _enter(self, lane: Lane, letter: Letter, rule: Rule, late: bool) -> int:
+        number = lane.next
+        lane.next = number + 1
+        after = incarnation = 0
+        if rule.order != "none":
+            stream = (letter.topic, letter.priority if rule.order == "priority" else 0)
+            after = lane.last.get(stream, 0)
+            if after not in lane.entries:
+                after, incarnation = 0, 0
+                if self.old:
+                    after, incarnation = self._earlier(lane, stream)
+            lane.last[stream] = number
+            if len(lane.last) > self._deck.settings.streams:
+                kept = lane.entries.keys()
+                lane.last = {one: n for one, n in lane.last.items() if n in kept or n == number}
+        lane.entries[number] = Entry(letter, after, incarnation, rule.order, rule.paths, late)
+        return number
+
+    def _earlier(self, lane: Lane, stream: Stream) -> tuple[int, int]:
+        """The last letter of a stream from before a restart that is not acknowledged yet."""
+        for old in sorted(self._old_lanes(lane.to, lane.kind), key=lambda one: -one.incarnation):
+            after = old.last.get(stream, 0)
+            if after in old.entries:
+                return after, old.incarnation
+        return 0, 0
+
+    # --- out --------------------------------------------------------------------------------
+
+    def release(self, taken: "Taken") -> None:
+        """A letter may leave now: one parcel for all lanes that have room; in others it waits."""
+        ready: list[Address] = []
+        window, shipping, order = self._deck.settings.window, self._shipping, taken.rule.order
+        for lane, number in zip(taken.lanes, taken.numbers, strict=True):
+            free = not lane.waiting and not lane.urgent and len(lane.flying) < window
+            if free and shipping.has_road(lane.to) and shipping.room(lane.to):
+                self._flies(lane, number)
+                ready.append(lane.address(number))
+            elif order == "priority":
+                heappush(lane.urgent, (-taken.letter.priority, number))
+            else:
+                lane.waiting.append(number)
+        if ready:
+            self._ship(taken.letter, tuple(ready), taken.rule.paths)
+
+    def _flies(self, lane: Lane, number: int) -> None:
+        now = self._deck.now_us
+        lane.flying[number] = now
+        if lane.due_us == NEVER:
+            lane.due_us = now + lane.backoff * self._deck.settings.resend_us
+            self.wake_us = min(self.wake_us, lane.due_us)
+
+    def _ship(self, letter: Letter, to: tuple[Address, ...], paths: int) -> None:
+        self._shipping.forward((Parcel(letter, to),))
+        if paths > 1:
+            for address in to:
+                route = self.alternates.get(address.to)
+                if route:
+                    self._shipping.forward((Parcel(letter, (address,), route=route),))
+
+    def pump(self, lane: Lane) -> None:
+        """Send what waits, as far as the window and the next link allow."""
+        deck, shipping = self._deck, self._shipping
+        window = deck.settings.window
+        while (lane.waiting or lane.urgent) and len(lane.flying) < window:
+            if not shipping.has_road(lane.to):
+                return
+            if not shipping.room(lane.to):
+                self.wake_us = min(self.wake_us, deck.now_us + deck.settings.beat_us)
+                return
+            number = lane.pop()
+            if number in lane.entries and number is not None:
+                self._flies(lane, number)
+                entry = lane.entries[number]
+                self._ship(entry.letter, (lane.address(number),), entry.paths)
+
+    def everywhere(self) -> Iterator[Lane]:
+        """All lanes."""
+        yield from list(self.old.values())
+        yield from list(self.lanes.values())
+
+    # --- acknowledgements -------------------------------------------------------------------
+
+    def receipt(self, sender: int, word: Receipt) -> list[Letter]:
+        """A destination has some letters for good; returns them."""
+        lane = self.lanes.get((sender, word.lane))
+        if lane is None or lane.incarnation != word.incarnation:
+            lane = self.old.get((sender, word.lane, word.incarnation))
+            if lane is None:
+                return []
+        gone = self._strike(lane, word.upto, word.extra)
+        if gone:
+            record = Done(sender, word.lane, word.incarnation, word.upto, word.extra)
+            self._deck.write(record)
+            lane.backoff = 1
+            patience = self._deck.settings.resend_us
+            lane.due_us = self._deck.now_us + patience if lane.flying else NEVER
+            self.wake_us = min(self.wake_us, lane.due_us)
+            self.pump(lane)
+        return gone
+
+    def _strike(self, lane: Lane, upto: int, extra: Iterable[int]) -> list[Letter]:
+        gone = []
+        entries = lane.entries
+        while entries:
+            number = next(iter(entries))
+            if number > upto:
+                break
+            gone.append(entries.pop(number).letter)
+            lane.flying.pop(number, None)
+        for number in extra:
+            if number in entries:
+                gone.append(entries.pop(number).letter)
+                lane.flying.pop(number, None)
+        if not entries and lane.incarnation != self._deck.incarnation:
+            self._finish(lane)
+        return gone
+
+    def _finish(self, lane: Lane) -> None:
+        """A lane of an earlier incarnation is empty: later ones need not speak of it."""
+        self.old.pop((lane.to, lane.kind, lane.incarnation), None)
+        left = [old.incarnation for old in self._old_lanes(lane.to, lane.kind)]
+        now = self.lanes.get((lane.to, lane.kind))
+        if now is not None:
+            now.since = min([*left, now.incarnation])
+
+    # --- again ------------------------------------------------------------------------------
+
+    def due(self) -> None:
+        """Send again what has waited too long for its receipt."""
+        deck = self._deck
+        self.wake_us = NEVER
+        for lane in self.everywhere():
+            if lane.due_us <= deck.now_us and lane.flying:
+                lane.backoff = min(2 * lane.backoff, MOST_BACKOFF)
+                lane.due_us = deck.now_us + lane.backoff * deck.settings.resend_us
+                if self._shipping.has_road(lane.to):
+                    self.resend(lane)
+            elif not lane.flying:
+                lane.due_us = NEVER
+            self.pump(lane)
+            self.wake_us = min(self.wake_us, lane.due_us)
+
+    def changed(self, *, failed: bool) -> None:
+        """The colour has changed: after a failure all that is on its way is sent again."""
+        for lane in self.everywhere():
+            if not self._shipping.has_road(lane.to):
+                continue
+            stuck = lane.backoff > 1
+            if failed or stuck:
+                lane.backoff = 1
+                self.resend(lane)
+            self.pump(lane)
+
+    def resend(self, lane: Lane) -> None:
+        """Everything of a lane that is on its way, once more."""
+        now = self._deck.now_us
+        numbers = list(lane.flying)
+        self.resent += len(numbers)
+        for number in numbers:
+            lane.flying[number] = now
+            parcel = Parcel(lane.entries[number].letter, (lane.address(number),))
+            self._shipping.forward((parcel,))
+        if numbers:
+            lane.due_us = now + lane.backoff * self._deck.settings.resend_us
+            self.wake_us = min(self.wake_us, lane.due_us)
+
+    # --- restart ----------------------------------------------------------------------------
+
+    def recover(self, records: Iterable[object]) -> list[Letter]:
+        """Lanes as the log left them; returns the letters that are still in custody."""
+        found: dict[tuple[int, int, int], Lane] = {}
+        for record in records:
+            if isinstance(record, Kept):
+                for address in record.to:
+                    key = (address.to, address.lane, address.incarnation)
+                    lane = found.setdefault(key, Lane(self._deck.me, *key))
+                    self._put_back(lane, record, address)
+            elif isinstance(record, Done):
+                key = (record.to, record.lane, record.incarnation)
+                if key in found:
+                    self._strike(found[key], record.upto, record.extra)
+        self.old = {key: lane for key, lane in found.items() if lane.entries}
+        for lane in self.old.values():
+            lane.since = min(old.incarnation for old in self._old_lanes(lane.to, lane.kind))
+        return [one.letter for lane in self.old.values() for one in lane.entries.values()]
+
+    def _put_back(self, lane: Lane, record: Kept, address: Address) -> None:
+        letter = record.letter
+        after, incarnation = address.after, address.after_incarnation
+        lane.entries[address.number] = Entry(
+            letter, after, incarnation, record.order, record.paths, address.late
+        )
+        lane.next = max(lane.next, address.number + 1)
+        lane.waiting.append(address.number)
+        if record.order != "none":
+            stream = (letter.topic, letter.priority if record.order == "priority" else 0)
+            lane.last[stream] = address.number
+
+    def state(self) -> Iterator[object]:
+        """Records that stand for all that is in custody: what a log is cut down to."""
+        for lane in self.everywhere():
+            for number, entry in lane.entries.items():
+                yield Kept(entry.letter, (lane.address(number),), entry.order, entry.paths)

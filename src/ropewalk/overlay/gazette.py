@@ -1,0 +1,135 @@
+"""All that an agent knows of others: items, of which the newest of each broker counts.
+
+What it holds for down follows from the items alone, so two agents with the same items have the same
+colour. A link is up only if both ends say so. A broker that says nothing newer than what its
+neighbour last knew of it when it fell silent is held for dead (broker first, then link).
+"""
+
+from collections.abc import Iterable, Iterator
+from zlib import crc32
+
+from ropewalk.overlay.deck import Deck
+from ropewalk.overlay.serial import following, newer
+from ropewalk.overlay.words import LINKS, Item, Key, LinkStates
+
+NOTHING = LinkStates()
+
+
+class Gazette:
+    """The items of all brokers."""
+
+    def __init__(self, deck: Deck) -> None:
+        self._deck = deck
+        self.items: dict[Key, Item] = {}
+        self.number = 0
+        """Of this broker's last item: one row of numbers for all of them (Jia 2014, 6.1.2)."""
+        self._incarnation: dict[int, int] = {}
+        self._by_broker: dict[int, set[Key]] = {}
+        self._digests: dict[int, int] = {}
+        self.down: frozenset[int] = frozenset()
+        """Links that one of their ends holds for down."""
+        self.dead: frozenset[int] = frozenset()
+        """Brokers that are held for dead."""
+        self.slow: frozenset[int] = frozenset()
+        self._unwell: dict[int, LinkStates] = {}
+
+    def digest(self, domain: int) -> int:
+        """Stands for all items that may go to a broker of that domain."""
+        return self._digests.get(-1, 0) ^ self._digests.get(domain, 0)
+
+    def announce(self, kind: int, name: str, body: object, domain: int = -1) -> Item:
+        """A new fact of this broker."""
+        self.number = following(self.number)
+        deck = self._deck
+        item = Item(kind, deck.me, name, deck.incarnation, self.number, body, domain)
+        self._put(item)
+        return item
+
+    def is_news(self, item: Item) -> bool:
+        """Whether an item is newer than what is known."""
+        if item.incarnation < self._incarnation.get(item.broker, 0):
+            return False
+        known = self.items.get(item.key)
+        return known is None or newer(
+            item.incarnation, item.number, known.incarnation, known.number
+        )
+
+    def take(self, item: Item) -> list[Item]:
+        """Put in what is news; returns what a broker said in an earlier life and no longer does."""
+        gone: list[Item] = []
+        if item.incarnation > self._incarnation.get(item.broker, 0):
+            gone = self._forget(item.broker)
+        self._put(item)
+        return [one for one in gone if one.key != item.key]
+
+    def of(self, broker: int) -> Iterator[Item]:
+        """All items of a broker."""
+        return (self.items[key] for key in self._by_broker.get(broker, ()))
+
+    def for_domain(self, domain: int) -> Iterable[Item]:
+        """All items that may go to a broker of that domain."""
+        return [one for one in self.items.values() if one.domain in (-1, domain)]
+
+    def stamp(self, broker: int) -> tuple[int, int]:
+        """Of the last that is known of a broker's links."""
+        item = self.items.get((LINKS, broker, ""))
+        return (item.incarnation, item.number) if item else (0, 0)
+
+    def jump(self, item: Item) -> None:
+        """This broker hears of itself what is newer than what it says: go past it."""
+        deck = self._deck
+        if item.incarnation > deck.incarnation:
+            deck.incarnation = item.incarnation + 1
+        elif item.incarnation == deck.incarnation:
+            self.number = item.number
+
+    def _put(self, item: Item) -> None:
+        key = item.key
+        before = self.items.get(key)
+        mixed = self._digests.get(item.domain, 0) ^ _print(item)
+        if before is not None:
+            self._digests[before.domain] = self._digests.get(before.domain, 0) ^ _print(before)
+            mixed = self._digests.get(item.domain, 0) ^ _print(item)
+        self._digests[item.domain] = mixed
+        self.items[key] = item
+        self._by_broker.setdefault(item.broker, set()).add(key)
+        self._incarnation[item.broker] = item.incarnation
+        if item.kind == LINKS:
+            self._note_links(item)
+
+    def _forget(self, broker: int) -> list[Item]:
+        gone = [self.items.pop(key) for key in self._by_broker.pop(broker, ())]
+        for item in gone:
+            self._digests[item.domain] = self._digests.get(item.domain, 0) ^ _print(item)
+            if item.kind == LINKS:
+                self._unwell.pop(broker, None)
+                self.reckon()
+        return gone
+
+    def _note_links(self, item: Item) -> None:
+        if item.body.down or item.body.slow:
+            self._unwell[item.broker] = item.body
+        elif self._unwell.pop(item.broker, None) is None and not self.dead:
+            return
+        self.reckon()
+
+    def reckon(self) -> None:
+        """What is down, dead and slow, from all items; few brokers have anything to complain."""
+        down, dead, slow = set[int](), set[int](), set[int]()
+        for broker, states in self._unwell.items():
+            slow.update(states.slow)
+            for one in states.down:
+                if one.link >= len(self._deck.chart.link_ends):
+                    continue  # of a later chart
+                down.add(one.link)
+                other = self._deck.chart.other(one.link, broker)
+                incarnation, number = self.stamp(other)
+                if not newer(incarnation, number, one.incarnation, one.number):
+                    dead.add(other)
+        self.down, self.dead, self.slow = frozenset(down), frozenset(dead), frozenset(slow)
+
+
+def _print(item: Item) -> int:
+    """A number that stands for an item's stamp, the same in every process."""
+    text = f"{item.kind} {item.broker} {item.name} {item.incarnation} {item.number}"
+    return crc32(text.encode())

@@ -1,0 +1,219 @@
+"""Who wants what: local and remote subscriptions (Wang 2015, 3.1).
+
+Other agents hear of a pattern when the first client of this broker subscribes to it, and when the
+last one leaves: of the variety of subscriptions, not of their number. A subscription is confirmed
+when every origin that can be reached has said that it knows; who comes back later adds itself.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ropewalk.overlay.deck import Deck
+from ropewalk.overlay.events import Confirmed
+from ropewalk.overlay.gazette import Gazette
+from ropewalk.overlay.parts import NEVER
+from ropewalk.overlay.rules import Rules, matches
+from ropewalk.overlay.words import INTEREST, Item, Wire
+
+ASK_AGAIN_US = 200_000
+KEPT = 65_536
+
+
+class Heed(Wire, frozen=True, tag="sh"):
+    """A note: the sender knows that the receiver wants a pattern."""
+
+    pattern: str
+    incarnation: int
+    number: int
+
+
+class Ask(Wire, frozen=True, tag="sa"):
+    """A note: does the receiver know that the sender wants a pattern?"""
+
+    pattern: str
+    incarnation: int
+    number: int
+
+
+class Interests:
+    """The subscription tables of one agent."""
+
+    def __init__(
+        self,
+        deck: Deck,
+        gazette: Gazette,
+        rules: Rules,
+        *,
+        publish: Callable[[Item], None],
+        note: Callable[[int, object], None],
+        reachable: Callable[[], frozenset[int]],
+    ) -> None:
+        self._deck, self._gazette, self._rules = deck, gazette, rules
+        self._publish, self._note, self._reachable = publish, note, reachable
+        self.local: dict[str, dict[str, None]] = {}
+        """Subscribers of this broker by pattern."""
+        self.remote: dict[str, set[int]] = {}
+        """Brokers that want a pattern."""
+        self._known_by: dict[str, set[int]] = {}
+        self._told: dict[tuple[str, str], frozenset[int]] = {}
+        """By subscriber and pattern: the origins that a confirmation named."""
+        self._waiting: set[tuple[str, str]] = set()
+        self._to: dict[str, tuple[int, ...]] = {}
+        self._here: dict[str, tuple[str, ...]] = {}
+        self.wake_us = NEVER
+
+    # --- looking up -------------------------------------------------------------------------
+
+    def destinations(self, topic: str) -> tuple[int, ...]:
+        """The brokers that a topic's messages go to; of a local topic, those of the domain."""
+        found = self._to.get(topic)
+        if found is None:
+            wanted = {b for one, some in self.remote.items() if matches(one, topic) for b in some}
+            domain, mine = self._deck.chart.domain, self._deck.chart.domain[self._deck.me]
+            if self._rules.of(topic).local:
+                wanted = {b for b in wanted if domain[b] == mine}
+            found = self._to[topic] = tuple(sorted(wanted))
+            _bound(self._to)
+        return found
+
+    def subscribers(self, topic: str) -> tuple[str, ...]:
+        """The clients of this broker that a topic's messages are for."""
+        found = self._here.get(topic)
+        if found is None:
+            some = (subs for one, subs in self.local.items() if matches(one, topic))
+            every = dict.fromkeys(one for subscribers in some for one in subscribers)
+            found = self._here[topic] = tuple(every)
+            _bound(self._here)
+        return found
+
+    # --- local ------------------------------------------------------------------------------
+
+    def subscribe(self, subscriber: str, pattern: str) -> None:
+        """A client of this broker wants a pattern."""
+        new = pattern not in self.local
+        self.local.setdefault(pattern, {})[subscriber] = None
+        self._here.clear()
+        if new:
+            self._known_by[pattern] = set()
+            self._publish(self._gazette.announce(INTEREST, pattern, True, self._domain(pattern)))
+        self._waiting.add((subscriber, pattern))
+        self._check(pattern)
+
+    def unsubscribe(self, subscriber: str, pattern: str) -> None:
+        """It no longer does."""
+        some = self.local.get(pattern, {})
+        some.pop(subscriber, None)
+        self._here.clear()
+        self._told.pop((subscriber, pattern), None)
+        self._waiting.discard((subscriber, pattern))
+        if not some and pattern in self.local:
+            del self.local[pattern]
+            self._known_by.pop(pattern, None)
+            self._publish(self._gazette.announce(INTEREST, pattern, False, self._domain(pattern)))
+
+    def _domain(self, pattern: str) -> int:
+        chart = self._deck.chart
+        return chart.domain[self._deck.me] if self._rules.local(pattern) else -1
+
+    # --- remote -----------------------------------------------------------------------------
+
+    def heard(self, item: Item) -> bool:
+        """Another broker wants a pattern, or no longer does; returns whether it newly wants it."""
+        brokers = self.remote.setdefault(item.name, set())
+        new = bool(item.body) and item.broker not in brokers
+        (brokers.add if item.body else brokers.discard)(item.broker)
+        if not brokers:
+            del self.remote[item.name]
+        self._to.clear()
+        return new
+
+    def forget(self, item: Item) -> None:
+        """What a broker wanted in an earlier life."""
+        brokers = self.remote.get(item.name, set())
+        brokers.discard(item.broker)
+        if not brokers:
+            self.remote.pop(item.name, None)
+        self._to.clear()
+
+    def heed(self, item: Item) -> None:
+        """Tell a broker that its wish is known here."""
+        self._note(item.broker, Heed(item.name, item.incarnation, item.number))
+
+    def noted(self, sender: int, body: object) -> bool:
+        """A note about subscriptions."""
+        if isinstance(body, Heed):
+            mine = self._gazette.items.get((INTEREST, self._deck.me, body.pattern))
+            known = self._known_by.get(body.pattern)
+            if mine is not None and known is not None and _same(mine, body):
+                known.add(sender)
+                self._check(body.pattern)
+            return True
+        if isinstance(body, Ask):
+            known_item = self._gazette.items.get((INTEREST, sender, body.pattern))
+            if known_item is not None and _same(known_item, body):
+                self.heed(known_item)
+            return True
+        return False
+
+    # --- confirming -------------------------------------------------------------------------
+
+    def _check(self, pattern: str) -> None:
+        """Tell subscribers whom every reachable origin knows of, and those whom more know of."""
+        known = self._known_by.get(pattern, set())
+        needed = self._members_for(pattern) & self._reachable()
+        missing = needed - known - {self._deck.me}
+        by = frozenset(known | {self._deck.me})
+        for subscriber in self.local.get(pattern, ()):
+            one = (subscriber, pattern)
+            if one in self._waiting:
+                if missing:
+                    self.wake_us = min(self.wake_us, self._deck.now_us + ASK_AGAIN_US)
+                    continue
+                self._waiting.discard(one)
+            elif by <= self._told.get(one, frozenset()):
+                continue
+            self._told[one] = by
+            self._deck.out.append(Confirmed(subscriber, pattern, by))
+
+    def _members_for(self, pattern: str) -> frozenset[int]:
+        chart = self._deck.chart
+        if not self._rules.local(pattern):
+            return chart.members
+        mine = chart.domain[self._deck.me]
+        return frozenset(b for b in chart.members if chart.domain[b] == mine)
+
+    def changed(self) -> None:
+        """Others have become reachable or unreachable."""
+        self._to.clear()
+        for pattern in {pattern for _, pattern in self._waiting}:
+            self._check(pattern)
+
+    def due(self) -> None:
+        """Ask those again that have not said that they know."""
+        if self.wake_us > self._deck.now_us:
+            return
+        self.wake_us = NEVER
+        for pattern in sorted({pattern for _, pattern in self._waiting}):
+            mine = self._gazette.items.get((INTEREST, self._deck.me, pattern))
+            known = self._known_by.get(pattern, set())
+            if mine is not None:
+                ask = Ask(pattern, mine.incarnation, mine.number)
+                for to in sorted(self._members_for(pattern) & self._reachable() - known):
+                    if to != self._deck.me:
+                        self._note(to, ask)
+            self._check(pattern)
+
+    def recover(self, items: Iterable[Item]) -> None:
+        """What others wanted before a restart."""
+        for item in items:
+            self.heard(item)
+
+
+def _bound(known: dict[str, Any]) -> None:
+    """Forget the oldest answer when there are too many."""
+    if len(known) > KEPT:
+        del known[next(iter(known))]
+
+
+def _same(item: Item, note: Heed | Ask) -> bool:
+    return (item.incarnation, item.number) == (note.incarnation, note.number)

@@ -1,0 +1,376 @@
+"""Who is alive: heartbeats, silence, link tests and floods (Jia 2014, 6.1.3 and 6.2).
+
+Beyond the thesis: a link that is silent for some beats is suspect before it is dead; what this
+agent itself slept through is no silence; a closed connection counts at once; news are items of
+which the newest counts, so that several changes at once cannot be mixed up; neighbours that know
+different items notice it by their beats, so that a lost flood is mended.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+from ropewalk.overlay.deck import Deck
+from ropewalk.overlay.events import Disconnect
+from ropewalk.overlay.gazette import Gazette
+from ropewalk.overlay.interface import ASK_EVERY, Interface, State
+from ropewalk.overlay.parts import NEVER
+from ropewalk.overlay.words import (
+    LINKS,
+    Beat,
+    BeatAck,
+    Down,
+    Flood,
+    FloodAck,
+    Item,
+    LinkStates,
+    Test,
+    TestAck,
+)
+
+AT_ONCE = 256
+"""Items in one flood: all that a neighbour lacks may be many."""
+MOST_BACKOFF = 16
+ODD_BEATS = 4
+"""Beats with another digest before everything is flooded to a neighbour."""
+
+
+class Shipper(Protocol):
+    """Who must know that a link has changed; see `shipping`."""
+
+    def suspected(self, face: Interface) -> None:
+        """A link has fallen silent."""
+
+    def lost(self, face: Interface) -> None:
+        """A link is down."""
+
+    def overdue(self, face: Interface) -> None:
+        """Frames on a link may have waited too long for their acknowledgement."""
+
+
+class Liveness:
+    """The interfaces of one agent and what it knows by them."""
+
+    def __init__(self, deck: Deck, gazette: Gazette, on_news: Callable[[Item], None]) -> None:
+        self._deck, self._gazette, self._on_news = deck, gazette, on_news
+        self.faces: dict[int, Interface] = {}
+        self.shipper: Shipper | None = None
+        self.announce_us = NEVER
+        """When the links that have not passed their test by then are announced as down."""
+        self.stalled_us = 0
+        self.false_alarms = self.deaths = 0
+
+    @property
+    def wake_us(self) -> int:
+        """When it wants to be looked at."""
+        wake = self.announce_us
+        for face in self.faces.values():
+            at = face.wake_us
+            if at < wake:
+                wake = at
+        return wake
+
+    def start(self, *, settled: bool) -> None:
+        """Open an interface for every link; `settled`: they are known to work."""
+        self.open_all()
+        for face in self.faces.values():
+            if settled:
+                face.state, face.heard_us, face.normal_us = State.NORMAL, self._deck.now_us, 0
+        if not settled:
+            self.announce_us = self._deck.now_us + self._deck.settings.dead_us
+
+    def open_all(self) -> list[Interface]:
+        """An interface for every link of the chart; returns those of links that are gone."""
+        chart, deck = self._deck.chart, self._deck
+        ports = chart.ports(deck.me)
+        gone = [self.faces.pop(link) for link in list(self.faces) if link not in ports]
+        for link, peer in ports.items():
+            if link not in self.faces:
+                face = Interface(link, peer, chart.domain[peer], deck.settings)
+                face.next_beat_us = deck.now_us
+                # A session number is new after every restart, and grows.
+                face.session = deck.incarnation << 20
+                self.faces[link] = face
+        return gone
+
+    # --- time -------------------------------------------------------------------------------
+
+    def due(self, late_us: int) -> None:
+        """Beats to send, floods to send again, links that have been silent for too long.
+
+        `late_us` is how much later this agent was woken than it asked for: who sleeps hears
+        nothing, so that time is no silence.
+        """
+        now = self._deck.now_us
+        if late_us > self._deck.settings.beat_us // 2:
+            self.stalled_us = late_us
+            for face in self.faces.values():
+                face.heard_us = min(now, face.heard_us + late_us)
+        for face in list(self.faces.values()):
+            if face.again_us <= now:
+                self._flood_again(face)
+            if face.vouched:
+                continue
+            if face.silent_at_us <= now:
+                self._silent(face)
+            if face.next_beat_us <= now:
+                self._beat(face)
+        if self.announce_us <= now:
+            self.announce()
+
+    def _beat(self, face: Interface) -> None:
+        deck = self._deck
+        face.beats += 1
+        face.next_beat_us = deck.now_us + face.every_us
+        deck.send(
+            face.link,
+            Beat(
+                deck.incarnation,
+                face.beats,
+                deck.now_us,
+                face.every_us,
+                self.stalled_us,
+                self._gazette.digest(face.domain),
+                deck.chart.epoch,
+                face.state is State.FAILURE,
+                face.beats % ASK_EVERY == 1,
+                face.peer_session,
+                face.got,
+                tuple(face.extra) if face.extra else (),
+            ),
+        )
+        self.stalled_us = 0
+        if face.state is State.FAILURE:
+            if deck.now_us - face.heard_us < face.dead_us:
+                self._test(face)
+        elif face.sent and self.shipper is not None:
+            self.shipper.overdue(face)
+
+    def _silent(self, face: Interface) -> None:
+        if not face.suspect:
+            face.suspect = True
+            if self.shipper is not None:
+                self.shipper.suspected(face)
+        if face.silent_at_us <= self._deck.now_us:
+            self.fail(face)
+
+    # --- links go down and come back --------------------------------------------------------
+
+    def fail(self, face: Interface) -> None:
+        """A link is down: say so, and abort what it may hold back."""
+        if face.state is State.FAILURE:
+            return
+        deck, settings = self._deck, self._deck.settings
+        hasty = deck.now_us - face.failed_us < settings.calm_us
+        face.needs = min(2 * face.needs, settings.most_tests) if hasty else settings.tests
+        face.failed_us = deck.now_us
+        face.state, face.suspect, face.passed = State.FAILURE, False, 0
+        face.lost = Down(face.link, *self._gazette.stamp(face.peer))
+        face.again_us = NEVER
+        self.deaths += 1
+        deck.out.append(Disconnect(face.link))
+        deck.tell("link down", face.link)
+        self.announce()
+        if self.shipper is not None:
+            self.shipper.lost(face)
+
+    def closed(self, link: int) -> None:
+        """The connection was closed: no need to wait for silence."""
+        face = self.faces.get(link)
+        if face is not None:
+            self.fail(face)
+
+    def heard(self, face: Interface) -> None:
+        """Anything at all came over a link."""
+        face.heard_us = self._deck.now_us
+        if face.suspect:
+            face.suspect = False
+            self.false_alarms += 1
+        if face.state is State.FAILURE and not face.passed and face.tested == face.test_number:
+            self._test(face)
+
+    def _test(self, face: Interface) -> None:
+        """Ask whether the link works both ways; one test at a time, and all in a row."""
+        deck = self._deck
+        if face.tested != face.test_number:
+            patience = max(deck.settings.suspect_us, int(2 * face.quality.trip_us))
+            if deck.now_us - face.test_us < patience:
+                return
+            face.passed = 0
+        face.test_number += 1
+        face.test_us = deck.now_us
+        deck.send(face.link, Test(deck.incarnation, face.test_number))
+
+    def test_came(self, face: Interface, word: Test) -> None:
+        """Answer a link test."""
+        self._deck.send(face.link, TestAck(word.incarnation, word.number))
+
+    def test_passed(self, face: Interface, word: TestAck) -> None:
+        """One test of several in a row has been passed."""
+        if word.incarnation != self._deck.incarnation or word.number != face.test_number:
+            return
+        face.tested = word.number
+        if face.state is not State.FAILURE:
+            return
+        face.passed += 1
+        if face.passed >= face.needs:
+            self._recover(face)
+
+    def _recover(self, face: Interface) -> None:
+        deck = self._deck
+        face.state = State.WAITING if face.pending else State.NORMAL
+        face.suspect, face.passed, face.normal_us = False, 0, deck.now_us
+        face.session += 1
+        face.frame_number = 0
+        face.quality.afresh()
+        face.suspect_us, face.dead_us = deck.settings.suspect_us, deck.settings.dead_us
+        deck.tell("link up", face.link)
+        if face.pending:
+            self._send_floods(face, face.pending.values())
+        if self.announce_us == NEVER or all(one.up for one in self.faces.values()):
+            self.announce()
+
+    def announce(self) -> None:
+        """Say what is wrong with this broker's links, if that is new."""
+        self.announce_us = NEVER
+        faces = self.faces.values()
+        down = tuple(face.lost for face in faces if face.state is State.FAILURE)
+        slow = tuple(face.link for face in faces if face.quality.slow)
+        states = LinkStates(down, slow)
+        known = self._gazette.items.get((LINKS, self._deck.me, ""))
+        if known is None or known.incarnation != self._deck.incarnation or known.body != states:
+            self.publish(self._gazette.announce(LINKS, "", states))
+
+    def contradict(self) -> None:
+        """Others hold this broker for dead, or know newer of it than it says: say it again."""
+        faces = self.faces.values()
+        down = tuple(face.lost for face in faces if face.state is State.FAILURE)
+        slow = tuple(face.link for face in faces if face.quality.slow)
+        self.publish(self._gazette.announce(LINKS, "", LinkStates(down, slow)))
+
+    # --- floods -----------------------------------------------------------------------------
+
+    def publish(self, item: Item) -> None:
+        """An item of this broker: everybody has to hear of it."""
+        self._on_news(item)
+        self.spread(item, None)
+
+    def spread(self, item: Item, source: Interface | None) -> None:
+        """Flood an item over all links but the one it came over."""
+        key = item.key
+        for face in self.faces.values():
+            if face is source or item.domain not in (-1, face.domain):
+                continue
+            face.pending[key] = item
+            self._deck.send(face.link, Flood((item,)))
+            self._wait(face)
+
+    def _wait(self, face: Interface) -> None:
+        if face.state is State.FAILURE:
+            return
+        face.state = State.WAITING
+        if face.again_us == NEVER:
+            settings = self._deck.settings
+            face.backoff_us = max(settings.flood_again_us, int(2 * face.quality.trip_us))
+            face.again_us = self._deck.now_us + face.backoff_us
+
+    def _flood_again(self, face: Interface) -> None:
+        if not face.pending:
+            face.again_us = NEVER
+            return
+        self._send_floods(face, face.pending.values())
+        most = MOST_BACKOFF * self._deck.settings.flood_again_us
+        face.backoff_us = min(2 * face.backoff_us, most)
+        face.again_us = self._deck.now_us + face.backoff_us
+
+    def _send_floods(self, face: Interface, items: Iterable[Item]) -> None:
+        some = list(items)
+        for start in range(0, len(some), AT_ONCE):
+            self._deck.send(face.link, Flood(tuple(some[start : start + AT_ONCE])))
+        self._wait(face)
+
+    def flood_came(self, face: Interface, items: Iterable[Item], *, answer: bool = True) -> None:
+        """News, or what is known already: it is acknowledged in either case."""
+        stamps = []
+        for item in items:
+            key = item.key
+            stamps.append((key, item.incarnation, item.number))
+            waits = face.pending.get(key)
+            if waits is not None and waits == item:
+                self._settled(face, key)  # The neighbour has it, or it would not say so.
+            if item.broker == self._deck.me:
+                self._of_myself(item)
+            elif self._gazette.is_news(item):
+                self._on_news(item)
+                self.spread(item, face)
+            else:
+                self._correct(face, item)
+        if answer:
+            self._deck.send(face.link, FloodAck(tuple(stamps)))
+
+    def _of_myself(self, item: Item) -> None:
+        if self._gazette.is_news(item):
+            self._gazette.jump(item)
+            self.again_of_myself()
+
+    def again_of_myself(self) -> None:
+        """Say everything of this broker again, past what others know of it."""
+        for item in list(self._gazette.of(self._deck.me)):
+            if item.kind != LINKS:
+                self.publish(self._gazette.announce(item.kind, item.name, item.body, item.domain))
+        self.contradict()
+
+    def _correct(self, face: Interface, item: Item) -> None:
+        """A neighbour that says what is out of date is told what is newer."""
+        known = self._gazette.items.get(item.key)
+        if known is not None and known != item and item.key not in face.pending:
+            face.pending[item.key] = known
+            self._deck.send(face.link, Flood((known,)))
+            self._wait(face)
+
+    def flood_acknowledged(self, face: Interface, word: FloodAck) -> None:
+        """Strike off the list what has come."""
+        for key, incarnation, number in word.stamps:
+            waits = face.pending.get(key)
+            if waits is not None and (waits.incarnation, waits.number) == (incarnation, number):
+                self._settled(face, key)
+
+    def _settled(self, face: Interface, key: tuple[int, int, str]) -> None:
+        del face.pending[key]
+        if not face.pending:
+            face.again_us = NEVER
+            if face.state is State.WAITING:
+                face.state = State.NORMAL
+
+    # --- beats ------------------------------------------------------------------------------
+
+    def beat_came(self, face: Interface, beat: Beat) -> None:
+        """A regular heartbeat."""
+        deck = self._deck
+        restarted = face.peer_incarnation not in (0, beat.incarnation)
+        face.beat_came(beat)
+        face.acknowledged(beat.session, beat.got, beat.extra)
+        if beat.ask:
+            deck.send(face.link, BeatAck(beat.number, beat.sent_us))
+        if restarted and face.up:
+            self.fail(face)  # It has forgotten what was on its way: start afresh.
+        elif beat.down and face.up and deck.now_us - face.normal_us > deck.settings.dead_us:
+            self.fail(face)  # It hears nothing of us: a link works both ways or not at all.
+        self._compare(face, beat)
+        face.adapt(deck.settings)
+        if face.quality.judge(deck.settings) and face.up:
+            deck.tell("link slow" if face.quality.slow else "link fast again", face.link)
+            self.announce()
+
+    def _compare(self, face: Interface, beat: Beat) -> None:
+        same = beat.digest == self._gazette.digest(face.domain)
+        face.odd = 0 if same else face.odd + 1
+        if face.odd >= ODD_BEATS and not face.pending:
+            face.odd = 0
+            items = self._gazette.for_domain(face.domain)
+            face.pending.update({one.key: one for one in items})
+            self._send_floods(face, items)
+
+    def trip_measured(self, face: Interface, word: BeatAck) -> None:
+        """The answer to a beat: how long the way there and back takes."""
+        if not self.stalled_us:
+            face.quality.trip(max(1, self._deck.now_us - word.sent_us))

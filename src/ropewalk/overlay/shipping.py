@@ -1,0 +1,262 @@
+"""Parcels from link to link: by the tables of the colour that holds now, frame by frame.
+
+A frame carries what its sender knows and the neighbour has not acknowledged yet; the receiver joins
+that with its own knowledge before it routes, so a message never meets a broker that knows less than
+those before it. While knowledge stays the same a message follows one tree of shortest paths, and it
+changes a few times at most: no endless loop. Nothing is de-duplicated in transit but frames that
+came twice over the same link: a message that is turned back is not a duplicate.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ropewalk.overlay.chart import HERE, NONE, Roads, Row
+from ropewalk.overlay.deck import Deck
+from ropewalk.overlay.gazette import Gazette
+from ropewalk.overlay.interface import Interface
+from ropewalk.overlay.liveness import Liveness
+from ropewalk.overlay.words import Address, Frame, Letter, Note, Parcel
+
+AGAIN_AT_ONCE = 64
+"""Frames of a link that are sent again at one beat."""
+NOTE_HOPS = 255
+
+View = tuple[frozenset[int], frozenset[int], frozenset[int]]
+"""Links down, brokers dead, links slow."""
+
+
+class Shipping:
+    """One agent's part in carrying parcels."""
+
+    def __init__(self, deck: Deck, gazette: Gazette, liveness: Liveness) -> None:
+        self._deck, self._gazette, self._liveness = deck, gazette, liveness
+        self.arrived: Callable[[Letter, Address], None] = lambda _letter, _address: None
+        self.noted: Callable[[Note], None] = lambda _note: None
+        self.forwarded = self.copied = 0
+        self.dropped = {"no road": 0, "hop limit": 0, "link full": 0}
+        self._parcels: dict[int, list[Parcel]] = {}
+        self._notes: dict[int, list[Note]] = {}
+        self._doubled: set[int] = set()
+        """Suspect links all of whose parcels have gone another way as well."""
+        self.on_chart()
+
+    def on_chart(self) -> None:
+        """Go over to the chart that holds now."""
+        deck = self._deck
+        self.roads = Roads(deck.chart, deck.me, slow_cost=deck.settings.slow_cost)
+        self.hop_limit = deck.settings.hop_limit or deck.chart.hop_limit
+        self.known: View | None = None
+        self._rows: list[Row] | None = None
+
+    # --- where things go --------------------------------------------------------------------
+
+    def state(self) -> View:
+        """Links down, brokers dead, links slow, as this agent sees it now."""
+        gazette = self._gazette
+        mine = [face.link for face in self._liveness.faces.values() if not face.up]
+        down = gazette.down.union(mine) if mine else gazette.down
+        return down, gazette.dead, gazette.slow
+
+    def refresh(self) -> bool:
+        """Look again at what is down; returns whether anything has newly failed."""
+        before, now = self.known, self.state()
+        if now == before:
+            return False
+        self.known, self._rows = now, None
+        return before is None or not (now[0] <= before[0] and now[1] <= before[1])
+
+    def row(self, origin: int = 0) -> Row:
+        """The next link to every destination, for messages of an origin."""
+        rows = self._rows
+        if rows is None:
+            if self.known is None:
+                self.known = self.state()
+            roads = self.roads
+            rows = [roads.row(*self.known, plane) for plane in range(roads.planes)]
+            self._rows = rows
+        return rows[0] if len(rows) == 1 else rows[self.roads.plane(origin)]
+
+    def _row_around(self, avoid: Iterable[int], origin: int) -> Row:
+        down, dead, slow = self.known or self.state()
+        return self.roads.row(down.union(avoid), dead, slow, self.roads.plane(origin))
+
+    def has_road(self, to: int) -> bool:
+        """Whether there is a way to a broker now, as far as this one knows."""
+        row = self.row()
+        return to < len(row) and row[to] != NONE
+
+    # --- in ---------------------------------------------------------------------------------
+
+    def frame_came(self, face: Interface, frame: Frame) -> None:
+        """Parcels from a neighbour: to the next link each, or here."""
+        if frame.number and not face.frame_came(frame.session, frame.number):
+            return
+        for note in frame.notes:
+            self.forward_note(note)
+        if frame.parcels:
+            self.forward(frame.parcels)
+
+    def forward(self, parcels: Iterable[Parcel]) -> None:
+        """Every parcel to the link that is next for its destination."""
+        if self.roads.planes > 1:
+            for parcel in parcels:
+                self._forward_any(parcel)
+            return
+        row, me, arrived, buffers = self.row(), self._deck.me, self.arrived, self._parcels
+        suspects = [face.link for face in self._liveness.faces.values() if face.suspect]
+        limit = self.hop_limit
+        for parcel in parcels:
+            to = parcel.to
+            address = to[0]
+            if len(to) > 1 or parcel.avoid or parcel.route:
+                self._forward_any(parcel)
+            elif address.to == me:
+                arrived(parcel.letter, address)
+            else:
+                link = row[address.to]
+                if link < 0 or parcel.hops >= limit:
+                    self._undeliverable(parcel)
+                    continue
+                moved = Parcel(parcel.letter, to, parcel.hops + 1)
+                if link in buffers:
+                    buffers[link].append(moved)
+                else:
+                    buffers[link] = [moved]
+                if link in suspects:
+                    self._copy_around(link, (moved,))
+
+    def _forward_any(self, parcel: Parcel) -> None:
+        """A parcel with several destinations, or with wishes of its own."""
+        letter, route = parcel.letter, parcel.route
+        if route and self._usable(route[0]) and parcel.hops < self.hop_limit:
+            self._push(route[0], Parcel(letter, parcel.to, parcel.hops + 1, (), route[1:]))
+            return
+        avoid = parcel.avoid
+        row = self._row_around(avoid, letter.origin) if avoid else self.row(letter.origin)
+        ways: dict[int, list[Address]] = {}
+        for address in parcel.to:
+            ways.setdefault(row[address.to] if address.to < len(row) else NONE, []).append(address)
+        for link, addresses in ways.items():
+            if link == HERE:
+                for address in addresses:
+                    self.arrived(letter, address)
+            elif link == NONE or parcel.hops >= self.hop_limit:
+                self._undeliverable(parcel)
+            else:
+                self._push(link, Parcel(letter, tuple(addresses), parcel.hops + 1, avoid))
+
+    def _usable(self, link: int) -> bool:
+        face = self._liveness.faces.get(link)
+        down, _, _ = self.known or self.state()
+        return face is not None and face.up and not face.suspect and link not in down
+
+    def _push(self, link: int, parcel: Parcel) -> None:
+        self._parcels.setdefault(link, []).append(parcel)
+        face = self._liveness.faces[link]
+        if face.suspect and not parcel.avoid:
+            self._copy_around(link, (parcel,))
+
+    def _undeliverable(self, parcel: Parcel) -> None:
+        """Dropped here: the origin still has it, if its contract asks for that."""
+        why = "hop limit" if parcel.hops >= self.hop_limit else "no road"
+        self.dropped[why] += 1
+        self._deck.tell(why, parcel.letter.id, parcel.hops)
+
+    # --- out --------------------------------------------------------------------------------
+
+    def flush(self) -> None:
+        """Send what has gathered, one frame for each link."""
+        if not self._parcels and not self._notes:
+            return
+        parcels, notes = self._parcels, self._notes
+        self._parcels, self._notes = {}, {}
+        for link in parcels.keys() | notes.keys():
+            face = self._liveness.faces.get(link)
+            if face is not None:
+                self._send(face, parcels.get(link, ()), notes.get(link, ()))
+
+    def _send(self, face: Interface, parcels: Iterable[Parcel], notes: Iterable[Note]) -> None:
+        deck, some = self._deck, tuple(parcels)
+        room = deck.settings.link_queue - face.in_flight
+        if len(some) > room:
+            self.dropped["link full"] += len(some) - max(room, 0)
+            some = some[: max(room, 0)]
+        number = 0
+        if some:
+            face.frame_number += 1
+            number = face.frame_number
+        items = tuple(face.pending.values()) if face.pending else ()
+        frame = Frame(deck.chart.epoch, face.session, number, some, tuple(notes), items)
+        if some:
+            face.sent[number] = (frame, deck.now_us)
+            face.in_flight += len(some)
+            self.forwarded += len(some)
+        deck.send(face.link, frame)
+
+    def room(self, to: int) -> bool:
+        """Whether more of this agent's own messages should go out towards a broker now."""
+        link = self.row()[to]
+        face = self._liveness.faces.get(link)
+        return face is None or 2 * face.in_flight < self._deck.settings.link_queue
+
+    # --- links that fail --------------------------------------------------------------------
+
+    def suspected(self, face: Interface) -> None:
+        """A link is silent: what is on it goes another way as well, before anything new does."""
+        self._doubled.add(face.link)
+        for frame, _ in list(face.sent.values()):
+            self._copy_around(face.link, frame.parcels)
+
+    def _copy_around(self, link: int, parcels: Iterable[Parcel]) -> None:
+        for parcel in parcels:
+            if parcel.avoid:
+                continue
+            row = self._row_around((link,), parcel.letter.origin)
+            if all(row[address.to] == NONE for address in parcel.to):
+                self._doubled.discard(link)
+                continue
+            self.copied += 1
+            self._forward_any(Parcel(parcel.letter, parcel.to, parcel.hops, (link,)))
+
+    def lost(self, face: Interface) -> None:
+        """A link is down: what was on it and not acknowledged is routed anew."""
+        parcels = [parcel for frame, _ in face.sent.values() for parcel in frame.parcels]
+        face.sent.clear()
+        face.in_flight = 0
+        self.refresh()
+        waiting = self._parcels.pop(face.link, [])
+        if face.link not in self._doubled:
+            waiting = parcels + waiting
+        self._doubled.discard(face.link)
+        for parcel in waiting:
+            self._forward_any(Parcel(parcel.letter, parcel.to, parcel.hops))
+
+    def overdue(self, face: Interface) -> None:
+        """Send frames again that the neighbour should have acknowledged by now."""
+        deck = self._deck
+        least = 2 * face.quality.trip_us + 3 * face.peer_every_us
+        before = deck.now_us - max(deck.settings.frame_again_us, int(least))
+        late = [number for number, (_, at) in face.sent.items() if at <= before]
+        for number in late[:AGAIN_AT_ONCE]:
+            frame, _ = face.sent[number]
+            face.sent[number] = (frame, deck.now_us)
+            items = tuple(face.pending.values())
+            again = Frame(deck.chart.epoch, frame.session, number, frame.parcels, (), items)
+            deck.send(face.link, again)
+
+    # --- notes ------------------------------------------------------------------------------
+
+    def note(self, to: int, body: Any) -> None:
+        """Something small to another agent; it may not arrive."""
+        self.forward_note(Note(self._deck.me, self._deck.incarnation, to, body))
+
+    def forward_note(self, note: Note) -> None:
+        """A note to the next link, or here."""
+        if note.to == self._deck.me:
+            self.noted(note)
+            return
+        row = self.row()
+        link = row[note.to] if note.to < len(row) else NONE
+        if link >= 0 and note.hops < NOTE_HOPS:
+            moved = Note(note.sender, note.incarnation, note.to, note.body, note.hops + 1)
+            self._notes.setdefault(link, []).append(moved)
