@@ -5,44 +5,41 @@ It owns the parts and passes events on: `liveness` and `gazette` (who is alive, 
 delivered here), `interests` (who wants what), and parts that talk by notes (`parts`).
 """
 
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from ropewalk.overlay.arrivals import Arrivals
 from ropewalk.overlay.chart import Chart
-from ropewalk.overlay.custody import DATA, FREE, Custody, Kept, Taken
+from ropewalk.overlay.custody import Custody
 from ropewalk.overlay.deck import Deck
+from ropewalk.overlay.epochs import Epochs
 from ropewalk.overlay.events import (
-    Accepted,
     Action,
     Charted,
     Closed,
-    Deliver,
     Due,
     Event,
     Logged,
     Published,
     Received,
-    Refused,
     Subscribed,
     Unsubscribed,
 )
+from ropewalk.overlay.front import Front
 from ropewalk.overlay.gazette import Gazette
-from ropewalk.overlay.hook import Messenger, NoMessenger
+from ropewalk.overlay.hook import Messenger
 from ropewalk.overlay.interests import Interests
 from ropewalk.overlay.interface import Interface
 from ropewalk.overlay.liveness import Liveness
 from ropewalk.overlay.parts import NEVER, Part
-from ropewalk.overlay.retained import Value, Values
-from ropewalk.overlay.rules import Rule, Rules
+from ropewalk.overlay.rules import Rules
 from ropewalk.overlay.settings import Settings
 from ropewalk.overlay.shipping import Shipping
 from ropewalk.overlay.words import (
     CHART,
     INTEREST,
-    Address,
     Beat,
     BeatAck,
     Flood,
@@ -52,13 +49,10 @@ from ropewalk.overlay.words import (
     Item,
     Letter,
     Note,
-    Parcel,
     Receipt,
     Test,
     TestAck,
 )
-
-NO_MESSENGER = NoMessenger()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +87,7 @@ class Agent:
         self.shipping.noted = self._noted
         self.keeper = Custody(deck, self.shipping)
         self.keeper.alternates = dict(setup.alternates)
-        self.arrivals = Arrivals(deck, self.shipping, setup.rules, self._deliver)
+        self.arrivals = Arrivals(deck, self.shipping, setup.rules, self._arrived)
         self.shipping.arrived = self.arrivals.arrived
         self.interests = Interests(
             deck,
@@ -103,15 +97,21 @@ class Agent:
             note=self.shipping.note,
             reachable=self.reachable,
         )
-        self.values, self.seen = Values(setup.settings.streams), Values(setup.settings.streams)
+        self.front = Front(
+            deck,
+            setup.rules,
+            self.shipping,
+            self.keeper,
+            self.interests,
+            when_safe=self._when_safe,
+            messengers=setup.messengers,
+            deliver_local=setup.deliver_local,
+        )
+        self.epochs = Epochs(deck, self.gazette, self.liveness, self.shipping, self.reachable)
         self.parts: list[Part] = []
-        self.charts: dict[int, Chart] = {}
         self.wake_us = NEVER
-        self._numbers: dict[str, int] = {}
-        self._keys: OrderedDict[str, Letter] = OrderedDict()
         self._unsafe: deque[tuple[int, Callable[[], None]]] = deque()
         """What follows when so many records are safe."""
-        self._synced = False
         self._moved = False
         self._reach: tuple[Any, frozenset[int]] = (None, frozenset())
 
@@ -161,16 +161,14 @@ class Agent:
             "held": self.arrivals.held,
             "items": len(self.gazette.items),
             "pending floods": sum(len(face.pending) for face in faces),
-            "keys": len(self._keys),
-            "values": len(self.values.letters) + len(self.seen.letters),
+            "keys": len(self.front.keys),
+            "values": len(self.front.values.letters) + len(self.front.seen.letters),
         }
 
     def state(self) -> list[object]:
         """Records that stand for everything a restart needs: what a log is cut down to."""
         items = [one for one in self.gazette.items.values() if one.kind == INTEREST]
-        keys = [Kept(letter, (), "none") for letter in self._keys.values()]
-        kept = list(self.keeper.state())
-        return [*items, *keys, *kept, *self.arrivals.state(), *self.values.state()]
+        return [*items, *self.front.state(), *self.keeper.state(), *self.arrivals.state()]
 
     # --- events -----------------------------------------------------------------------------
 
@@ -179,7 +177,8 @@ class Agent:
         self.deck.now_us = now_us
         self._recover()
         self.liveness.start(settled=settled)
-        self._synced = self._synced or settled or not self.liveness.faces
+        if settled or not self.liveness.faces:
+            self.front.synced = True
         return self._finish()
 
     def handle(self, event: Event, now_us: int) -> list[Action]:
@@ -232,10 +231,11 @@ class Agent:
     # --- words ------------------------------------------------------------------------------
 
     def _beat(self, face: Interface, word: Beat) -> None:
-        self._see_epoch(word.epoch)
+        if word.epoch > self.deck.chart.epoch and self.epochs.seen(word.epoch):
+            self._moved = True
         self.liveness.beat_came(face, word)
-        if not self._synced and face.up and face.odd == 0:
-            self._synced = True
+        if not self.front.synced and face.up and face.odd == 0:
+            self.front.synced = True
 
     def _beat_ack(self, face: Interface, word: BeatAck) -> None:
         self.liveness.trip_measured(face, word)
@@ -253,7 +253,8 @@ class Agent:
         self.liveness.test_passed(face, word)
 
     def _frame(self, face: Interface, word: Frame) -> None:
-        self._see_epoch(word.epoch)
+        if word.epoch > self.deck.chart.epoch and self.epochs.seen(word.epoch):
+            self._moved = True
         if word.items:
             self.liveness.flood_came(face, word.items)
             if self._moved:
@@ -280,10 +281,11 @@ class Agent:
         for old in gone:
             if old.kind == INTEREST:
                 self.interests.forget(old)
-        if item.kind == INTEREST and not mine:
-            self._wanted(item)
+        if item.kind == INTEREST:
+            if not mine:
+                self.front.wanted(item)
         elif item.kind == CHART:
-            self._consider_charts()
+            self.epochs.consider()
         else:
             self._refute()
         self._moved = True
@@ -292,23 +294,6 @@ class Agent:
         """A broker that is held for dead and reads it is not dead."""
         if self.me in self.gazette.dead:
             self.liveness.contradict()
-
-    def _wanted(self, item: Item) -> None:
-        """Another broker wants something: it may rely on that once it is in the log."""
-        new = self.interests.heard(item)
-        count = self.deck.write(item)
-        if item.body:
-            self._when_safe(count, lambda: self.interests.heed(item))
-        if new:
-            for letter in self.values.matching(item.name):
-                self._send_late(letter, item.broker)
-
-    def _send_late(self, letter: Letter, to: int) -> None:
-        rule = self.setup.rules.of(letter.topic)
-        chart = self.deck.chart
-        if rule.local and chart.domain[to] != chart.domain[self.me]:
-            return
-        self.keeper.release(self.keeper.keep(letter, (to,), _UNORDERED, late=True))
 
     def _changed(self) -> None:
         """What is down has changed, or may have."""
@@ -321,92 +306,22 @@ class Agent:
             for part in self.parts:
                 part.changed(self.deck.now_us)
 
-    # --- publishing -------------------------------------------------------------------------
+    # --- clients and charts -----------------------------------------------------------------
 
     def _published(self, event: Published) -> None:
-        rule = self.setup.rules.of(event.topic)
-        known = self._keys.get(event.key) if event.key else None
-        if known is not None:
-            self.deck.out.append(Accepted(event.ticket, known))
-            return
-        destinations = self._destinations(event.topic, rule)
-        messenger = self.setup.messengers.get(event.topic, NO_MESSENGER)
-        stamp, why = messenger.stamp(event.payload, event.producer)
-        why = why or self._objection(rule, destinations)
-        if why:
-            self.deck.out.append(Refused(event.ticket, why))
-            return
-        letter = self._letter(event, rule, stamp)
-        if rule.custody:
-            self._into_custody(event, letter, rule, destinations)
-        else:
-            self._pass_on(letter, destinations)
-            self._accepted(event.ticket, letter, None, rule)
+        self.front.published(event)
 
-    def _destinations(self, topic: str, rule: Rule) -> tuple[int, ...]:
-        return self.interests.destinations(topic)
+    def _subscribed(self, event: Subscribed) -> None:
+        self.front.subscribed(event)
 
-    def _objection(self, rule: Rule, destinations: tuple[int, ...]) -> str | None:
-        if not self._synced:
-            return "who subscribes is not known here yet"
-        return self.keeper.objection(destinations, DATA) if rule.custody else None
+    def _unsubscribed(self, event: Unsubscribed) -> None:
+        self.front.unsubscribed(event)
 
-    def _letter(self, event: Published, rule: Rule, stamp: Any) -> Letter:
-        number = self._numbers[event.topic] = self._numbers.get(event.topic, 0) + 1
-        priority = rule.priority if event.priority is None else event.priority
-        return Letter(
-            self.me,
-            self.deck.incarnation,
-            event.topic,
-            number,
-            event.payload,
-            self.deck.now_us,
-            priority,
-            event.producer,
-            event.key,
-            event.retain or rule.retained,
-            stamp,
-        )
+    def _arrived(self, letter: Letter, late: bool) -> None:
+        self.front.deliver(letter, late)
 
-    def _into_custody(
-        self, event: Published, letter: Letter, rule: Rule, destinations: tuple[int, ...]
-    ) -> None:
-        taken = None
-        if destinations:
-            taken = self.keeper.keep(letter, destinations, rule)
-            count = taken.count
-        elif event.key:
-            count = self.deck.write(Kept(letter, (), rule.order))
-        else:
-            count = 0
-        if taken is not None and not rule.exactly_once:
-            # Sent before it is safe: if it is lost with this agent, the publisher was told nothing.
-            self.keeper.release(taken)
-            taken = None
-        self._when_safe(count, lambda: self._accepted(event.ticket, letter, taken, rule))
-
-    def _accepted(self, ticket: int, letter: Letter, taken: Taken | None, rule: Rule) -> None:
-        if letter.key:
-            self._keys[letter.key] = letter
-            if len(self._keys) > self.deck.settings.streams:
-                self._keys.popitem(last=False)
-        if letter.retain and self.values.put(letter):
-            self.deck.write(Value(letter))
-        self.deck.out.append(Accepted(ticket, letter))
-        if taken is not None:
-            self.keeper.release(taken)
-        if self.setup.deliver_local:
-            self._deliver(letter, late=False)
-
-    def _pass_on(self, letter: Letter, destinations: tuple[int, ...]) -> None:
-        """Without custody: sent once, and forgotten."""
-        number, incarnation = letter.number, self.deck.incarnation
-        addresses = tuple(
-            Address(to, FREE, number, number, origin=self.me, incarnation=incarnation)
-            for to in destinations
-        )
-        if addresses:
-            self.shipping.forward((Parcel(letter, addresses),))
+    def _charted(self, event: Charted) -> None:
+        self._moved = self.epochs.charted(event.chart) or self._moved
 
     def _when_safe(self, count: int, then: Callable[[], None]) -> None:
         if count == 0 and not self._unsafe:
@@ -419,78 +334,6 @@ class Agent:
             self._unsafe.popleft()[1]()
         self.arrivals.logged(event.count)
 
-    # --- delivering -------------------------------------------------------------------------
-
-    def _deliver(self, letter: Letter, late: bool) -> None:
-        rule = self.setup.rules.of(letter.topic)
-        messenger = self.setup.messengers.get(letter.topic, NO_MESSENGER)
-        for one in messenger.arrived(letter):
-            self._hand_over(one, late, rule)
-
-    def _hand_over(self, letter: Letter, late: bool, rule: Rule) -> None:
-        subscribers = self.interests.subscribers(letter.topic)
-        if letter.retain:
-            newest = self.seen.put(letter)
-            if late:
-                subscribers = tuple(
-                    one for one in subscribers if newest and self.seen.give(one, letter)
-                )
-            else:
-                for one in subscribers:
-                    self.seen.give(one, letter)
-        if subscribers:
-            self.deck.out.append(Deliver(letter, subscribers, late, rule.exactly_once))
-
-    # --- subscribing ------------------------------------------------------------------------
-
-    def _subscribed(self, event: Subscribed) -> None:
-        self.interests.subscribe(event.subscriber, event.pattern)
-        for letter in self.seen.matching(event.pattern):
-            if self.seen.give(event.subscriber, letter):
-                self.deck.out.append(Deliver(letter, (event.subscriber,), True))
-
-    def _unsubscribed(self, event: Unsubscribed) -> None:
-        self.interests.unsubscribe(event.subscriber, event.pattern)
-
-    # --- epochs -----------------------------------------------------------------------------
-
-    def _charted(self, event: Charted) -> None:
-        """A new chart: say that it is here; it is used when every reachable agent has it."""
-        chart = event.chart
-        if chart.epoch <= self.deck.chart.epoch:
-            return
-        self.charts[chart.epoch] = chart
-        self.liveness.publish(self.gazette.announce(CHART, "", chart.epoch))
-        self._consider_charts()
-
-    def _consider_charts(self) -> None:
-        for epoch in sorted(self.charts):
-            others = self.reachable() - {self.me}
-            if all(self._ready_for(one) >= epoch for one in others):
-                self._switch(epoch)
-
-    def _ready_for(self, broker: int) -> int:
-        item = self.gazette.items.get((CHART, broker, ""))
-        return int(item.body) if item else 0
-
-    def _see_epoch(self, epoch: int) -> None:
-        """Others have switched: so does this agent, if it has the chart."""
-        if epoch > self.deck.chart.epoch and epoch in self.charts:
-            self._switch(epoch)
-
-    def _switch(self, epoch: int) -> None:
-        deck = self.deck
-        deck.chart = self.charts[epoch]
-        self.charts = {one: chart for one, chart in self.charts.items() if one > epoch}
-        gone = self.liveness.open_all()
-        self.gazette.reckon()
-        self.shipping.on_chart()
-        for face in gone:
-            self.shipping.lost(face)
-        deck.tell("epoch", epoch)
-        self.liveness.announce()
-        self._moved = True
-
     # --- restart ----------------------------------------------------------------------------
 
     def _recover(self) -> None:
@@ -502,13 +345,10 @@ class Agent:
                 for old in self.gazette.take(item):
                     self.interests.forget(old)
                 self.interests.heard(item)
-        self._synced = bool(items)
+        self.front.synced = bool(items)
         self.keeper.recover(records)
         self.arrivals.recover(records)
-        self.values.recover(records)
-        for record in records:
-            if isinstance(record, Kept) and record.letter.key:
-                self._keys[record.letter.key] = record.letter
+        self.front.recover(records)
         for part in self.parts:
             part.recover(self.deck.now_us, records)
 
@@ -531,17 +371,6 @@ class Agent:
         """A part's word to people."""
         self.deck.tell(what, *about)
 
-
-_UNORDERED = Rule(
-    custody=True,
-    exactly_once=False,
-    order="none",
-    priority=0,
-    local=False,
-    home=None,
-    paths=1,
-    retained=True,
-)
 
 _HANDLERS: dict[type, Callable[[Agent, Any], None]] = {
     Received: Agent._received,

@@ -1,12 +1,12 @@
 """Last values: who subscribes later gets what was published last, once.
 
 An origin keeps the last letter of each of its topics that is to be retained, and sends it to
-brokers that begin to want it. A destination keeps the last one it was given, for clients of its own that
-come later still. Of several origins' values the one published last counts.
+brokers that begin to want it. A destination keeps the last one it was given, for clients of its
+own that come later still. Of several origins' values the one published last counts.
 """
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from ropewalk.overlay.rules import matches
 from ropewalk.overlay.words import Letter, Wire
@@ -61,12 +61,6 @@ class Values:
         if len(self._given) > 4 * self._most:
             self._given.popitem(last=False)
         return True
-
-    def recover(self, records: Iterable[object]) -> None:
-        """Values from before a restart."""
-        for record in records:
-            if isinstance(record, Value):
-                self.put(record.letter)
 
     def state(self) -> Iterator[Value]:
         """Records that stand for all values."""

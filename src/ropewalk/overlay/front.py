@@ -1,0 +1,204 @@
+"""Towards the broker's own clients: what they publish, what they get, what they subscribe to."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from ropewalk.overlay.custody import DATA, FREE, Custody, Kept, Taken
+from ropewalk.overlay.deck import Deck
+from ropewalk.overlay.events import Accepted, Deliver, Published, Refused, Subscribed, Unsubscribed
+from ropewalk.overlay.hook import Messenger, NoMessenger
+from ropewalk.overlay.interests import Interests
+from ropewalk.overlay.retained import Value, Values
+from ropewalk.overlay.rules import Rule, Rules
+from ropewalk.overlay.shipping import Shipping
+from ropewalk.overlay.words import Address, Item, Letter, Parcel
+
+NO_MESSENGER = NoMessenger()
+UNORDERED = Rule(
+    custody=True,
+    exactly_once=False,
+    order="none",
+    priority=0,
+    local=False,
+    home=None,
+    paths=1,
+    retained=True,
+)
+"""For a last value that is sent to somebody who came later."""
+
+
+class Front:
+    """The side of an agent that its broker's clients see."""
+
+    def __init__(
+        self,
+        deck: Deck,
+        rules: Rules,
+        shipping: Shipping,
+        custody: Custody,
+        interests: Interests,
+        *,
+        when_safe: Callable[[int, Callable[[], None]], None],
+        messengers: dict[str, Messenger],
+        deliver_local: bool,
+    ) -> None:
+        self._deck, self._rules, self._shipping = deck, rules, shipping
+        self._custody, self._interests, self._when_safe = custody, interests, when_safe
+        self._messengers, self._deliver_local = messengers, deliver_local
+        most = deck.settings.streams
+        self.values, self.seen = Values(most), Values(most)
+        """Last values: of this origin's own topics, and of what was delivered here."""
+        self.synced = False
+        """Whether it is known here who subscribes."""
+        self._numbers: dict[str, int] = {}
+        self.keys: OrderedDict[str, Letter] = OrderedDict()
+        """Ids that clients gave their messages: the same one twice is one message."""
+
+    # --- publishing -------------------------------------------------------------------------
+
+    def published(self, event: Published) -> None:
+        """Take a publication, or say why not."""
+        known = self.keys.get(event.key) if event.key else None
+        if known is not None:
+            self._deck.out.append(Accepted(event.ticket, known))
+            return
+        rule = self._rules.of(event.topic)
+        destinations = self._interests.destinations(event.topic)
+        messenger = self._messengers.get(event.topic, NO_MESSENGER)
+        stamp, why = messenger.stamp(event.payload, event.producer)
+        why = why or self._objection(rule, destinations)
+        if why:
+            self._deck.out.append(Refused(event.ticket, why))
+            return
+        letter = self._letter(event, rule, stamp)
+        if rule.custody:
+            self._into_custody(event, letter, rule, destinations)
+        else:
+            self._pass_on(letter, destinations)
+            self._accepted(event.ticket, letter, None)
+
+    def _objection(self, rule: Rule, destinations: tuple[int, ...]) -> str | None:
+        if not self.synced:
+            return "who subscribes is not known here yet"
+        return self._custody.objection(destinations, DATA) if rule.custody else None
+
+    def _letter(self, event: Published, rule: Rule, stamp: Any) -> Letter:
+        number = self._numbers[event.topic] = self._numbers.get(event.topic, 0) + 1
+        return Letter(
+            self._deck.me,
+            self._deck.incarnation,
+            event.topic,
+            number,
+            event.payload,
+            self._deck.now_us,
+            rule.priority if event.priority is None else event.priority,
+            event.producer,
+            event.key,
+            event.retain or rule.retained,
+            stamp,
+        )
+
+    def _into_custody(
+        self, event: Published, letter: Letter, rule: Rule, destinations: tuple[int, ...]
+    ) -> None:
+        taken, count = None, 0
+        if destinations:
+            taken = self._custody.keep(letter, destinations, rule)
+            count = taken.count
+        elif event.key:
+            count = self._deck.write(Kept(letter, (), rule.order))
+        if taken is not None and not rule.exactly_once:
+            # Sent before it is safe: if it is lost with this agent, nobody was told that it is.
+            self._custody.release(taken)
+            taken = None
+        self._when_safe(count, lambda: self._accepted(event.ticket, letter, taken))
+
+    def _accepted(self, ticket: int, letter: Letter, taken: Taken | None) -> None:
+        self._remember(letter)
+        if letter.retain and self.values.put(letter):
+            self._deck.write(Value(letter))
+        self._deck.out.append(Accepted(ticket, letter))
+        if taken is not None:
+            self._custody.release(taken)
+        if self._deliver_local:
+            self.deliver(letter, late=False)
+
+    def _remember(self, letter: Letter) -> None:
+        if letter.key:
+            self.keys[letter.key] = letter
+            if len(self.keys) > self._deck.settings.streams:
+                self.keys.popitem(last=False)
+
+    def _pass_on(self, letter: Letter, destinations: tuple[int, ...]) -> None:
+        """Without custody: sent once, and forgotten."""
+        me, number, incarnation = self._deck.me, letter.number, self._deck.incarnation
+        addresses = tuple(
+            Address(to, FREE, number, number, origin=me, incarnation=incarnation)
+            for to in destinations
+        )
+        if addresses:
+            self._shipping.forward((Parcel(letter, addresses),))
+
+    # --- delivering -------------------------------------------------------------------------
+
+    def deliver(self, letter: Letter, late: bool) -> None:
+        """A letter that is in order and not a double."""
+        messenger = self._messengers.get(letter.topic, NO_MESSENGER)
+        for one in messenger.arrived(letter):
+            self._hand_over(one, late)
+
+    def _hand_over(self, letter: Letter, late: bool) -> None:
+        subscribers = self._interests.subscribers(letter.topic)
+        if letter.retain:
+            newest = self.seen.put(letter)
+            given = [one for one in subscribers if self.seen.give(one, letter)]
+            if late:
+                subscribers = tuple(given) if newest else ()
+        if subscribers:
+            once = self._rules.of(letter.topic).exactly_once
+            self._deck.out.append(Deliver(letter, subscribers, late, once))
+
+    # --- subscribing ------------------------------------------------------------------------
+
+    def subscribed(self, event: Subscribed) -> None:
+        """A client subscribes; last values that are known here it gets at once."""
+        self._interests.subscribe(event.subscriber, event.pattern)
+        for letter in self.seen.matching(event.pattern):
+            if self.seen.give(event.subscriber, letter):
+                self._deck.out.append(Deliver(letter, (event.subscriber,), True))
+
+    def unsubscribed(self, event: Unsubscribed) -> None:
+        """A client no longer subscribes."""
+        self._interests.unsubscribe(event.subscriber, event.pattern)
+
+    def wanted(self, item: Item) -> None:
+        """Another broker wants something: it may rely on that once it is in the log."""
+        new = self._interests.heard(item)
+        count = self._deck.write(item)
+        if item.body:
+            self._when_safe(count, lambda: self._interests.heed(item))
+        if new:
+            for letter in self.values.matching(item.name):
+                self._send_late(letter, item.broker)
+
+    def _send_late(self, letter: Letter, to: int) -> None:
+        domain = self._deck.chart.domain
+        if self._rules.of(letter.topic).local and domain[to] != domain[self._deck.me]:
+            return
+        self._custody.release(self._custody.keep(letter, (to,), UNORDERED, late=True))
+
+    # --- restart ----------------------------------------------------------------------------
+
+    def recover(self, records: Iterable[object]) -> None:
+        """Last values and clients' ids from before a restart."""
+        for record in records:
+            if isinstance(record, Value):
+                self.values.put(record.letter)
+            elif isinstance(record, Kept):
+                self._remember(record.letter)
+
+    def state(self) -> Iterator[object]:
+        """Records that stand for values and ids."""
+        yield from self.values.state()
+        yield from (Kept(letter, (), "none") for letter in self.keys.values())
