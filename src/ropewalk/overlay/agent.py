@@ -8,7 +8,8 @@ delivered here), `interests` (who wants what), and parts that talk by notes (`pa
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cached_property
+from typing import Any, Protocol
 
 from ropewalk.overlay.arrivals import Arrivals
 from ropewalk.overlay.chart import Chart
@@ -72,6 +73,14 @@ class Setup:
     """Second paths to some destinations, as links."""
     messengers: dict[str, Messenger] = field(default_factory=dict)
     """Protocols on topics."""
+
+
+class Timed(Protocol):
+    """What wants to be woken."""
+
+    @property
+    def wake_us(self) -> int:
+        """When."""
 
 
 class Agent:
@@ -187,20 +196,30 @@ class Agent:
         _HANDLERS[type(event)](self, event)
         return self._finish()
 
+    def handle_all(self, events: Iterable[Event], now_us: int) -> list[Action]:
+        """The same for events that came together: their messages share frames."""
+        self.deck.now_us = now_us
+        for event in events:
+            _HANDLERS[type(event)](self, event)
+        return self._finish()
+
     def _finish(self) -> list[Action]:
         if self._moved:
             self._changed()
         self.arrivals.hand_over()
         self.shipping.flush()
-        self.wake_us = min(
-            self.liveness.wake_us,
-            self.keeper.wake_us,
-            self.arrivals.wake_us,
-            self.interests.wake_us,
-            *(part.wake_us for part in self.parts),
-        )
+        wake = self.liveness.wake_us
+        for part in self._timed:
+            if part.wake_us < wake:
+                wake = part.wake_us
+        self.wake_us = wake
         out, self.deck.out = self.deck.out, []
         return out
+
+    @cached_property
+    def _timed(self) -> list[Timed]:
+        """All that want to be woken, beside liveness."""
+        return [self.keeper, self.arrivals, self.interests, *self.parts]
 
     def _due(self, _event: Due) -> None:
         now = self.deck.now_us

@@ -42,13 +42,9 @@ class Arrivals:
         self._ready: list[Letter] = []
         self._late: set[tuple[int, int, str, int]] = set()
         self._unsafe: deque[tuple[int, tuple[int, int], Came]] = deque()
-        self.receipt_us = NEVER
-        self.doubles = 0
-
-    @property
-    def wake_us(self) -> int:
+        self.wake_us = NEVER
         """When receipts are due."""
-        return self.receipt_us
+        self.doubles = 0
 
     def arrived(self, letter: Letter, address: Address) -> None:
         """A letter for this broker."""
@@ -72,8 +68,8 @@ class Arrivals:
         else:
             self.doubles += 1
         self._dirty.add(key)
-        if self.receipt_us == NEVER:
-            self.receipt_us = self._deck.now_us + self._deck.settings.receipt_us
+        if self.wake_us == NEVER:
+            self.wake_us = self._deck.now_us + self._deck.settings.receipt_us
 
     def _without_custody(self, letter: Letter, address: Address) -> None:
         """At most once: a late or doubled one is dropped."""
@@ -118,9 +114,9 @@ class Arrivals:
 
     def due(self) -> None:
         """Log what has come; its receipt follows when that is safe."""
-        if self.receipt_us > self._deck.now_us:
+        if self.wake_us > self._deck.now_us:
             return
-        self.receipt_us = NEVER
+        self.wake_us = NEVER
         for key in sorted(self._dirty):
             lane = self.lanes[key]
             for came in lane.news():

@@ -56,18 +56,13 @@ class Liveness:
         self.shipper: Shipper | None = None
         self.announce_us = NEVER
         """When the links that have not passed their test by then are announced as down."""
+        self.wake_us = NEVER
         self.stalled_us = 0
         self.false_alarms = self.deaths = 0
 
-    @property
-    def wake_us(self) -> int:
-        """When it wants to be looked at."""
-        wake = self.announce_us
-        for face in self.faces.values():
-            at = face.wake_us
-            if at < wake:
-                wake = at
-        return wake
+    def reckon_wake(self) -> None:
+        """When it wants to be looked at: what is heard meanwhile can only put that off."""
+        self.wake_us = min([self.announce_us, *(face.wake_us for face in self.faces.values())])
 
     def start(self, *, settled: bool) -> None:
         """Open an interface for every link; `settled`: they are known to work."""
@@ -77,6 +72,7 @@ class Liveness:
                 face.state, face.heard_us, face.normal_us = State.NORMAL, self._deck.now_us, 0
         if not settled:
             self.announce_us = self._deck.now_us + self._deck.settings.dead_us
+        self.reckon_wake()
 
     def open_all(self) -> list[Interface]:
         """An interface for every link of the chart; returns those of links that are gone."""
@@ -90,6 +86,7 @@ class Liveness:
                 # A session number is new after every restart, and grows.
                 face.session = deck.incarnation << 20
                 self.faces[link] = face
+        self.reckon_wake()
         return gone
 
     # --- time -------------------------------------------------------------------------------
@@ -116,6 +113,7 @@ class Liveness:
                 self._beat(face)
         if self.announce_us <= now:
             self.announce()
+        self.reckon_wake()
 
     def _beat(self, face: Interface) -> None:
         deck = self._deck
@@ -272,6 +270,7 @@ class Liveness:
             settings = self._deck.settings
             face.backoff_us = max(settings.flood_again_us, int(2 * face.quality.trip_us))
             face.again_us = self._deck.now_us + face.backoff_us
+            self.wake_us = min(self.wake_us, face.again_us)
 
     def _flood_again(self, face: Interface) -> None:
         if not face.pending:
