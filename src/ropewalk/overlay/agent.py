@@ -8,8 +8,7 @@ delivered here), `interests` (who wants what), and parts that talk by notes (`pa
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 from ropewalk.overlay.arrivals import Arrivals
 from ropewalk.overlay.chart import Chart
@@ -32,7 +31,7 @@ from ropewalk.overlay.front import Front
 from ropewalk.overlay.gazette import Gazette
 from ropewalk.overlay.hook import Messenger
 from ropewalk.overlay.interests import Interests
-from ropewalk.overlay.interface import Interface
+from ropewalk.overlay.interface import Interface, State
 from ropewalk.overlay.liveness import Liveness
 from ropewalk.overlay.parts import NEVER, Part
 from ropewalk.overlay.rules import Rules
@@ -53,6 +52,7 @@ from ropewalk.overlay.words import (
     Receipt,
     Test,
     TestAck,
+    Word,
 )
 
 
@@ -73,14 +73,6 @@ class Setup:
     """Second paths to some destinations, as links."""
     messengers: dict[str, Messenger] = field(default_factory=dict)
     """Protocols on topics."""
-
-
-class Timed(Protocol):
-    """What wants to be woken."""
-
-    @property
-    def wake_us(self) -> int:
-        """When."""
 
 
 class Agent:
@@ -206,20 +198,23 @@ class Agent:
     def _finish(self) -> list[Action]:
         if self._moved:
             self._changed()
-        self.arrivals.hand_over()
-        self.shipping.flush()
-        wake = self.liveness.wake_us
-        for part in self._timed:
-            if part.wake_us < wake:
-                wake = part.wake_us
-        self.wake_us = wake
-        out, self.deck.out = self.deck.out, []
+        if self.arrivals.ready:
+            self.arrivals.hand_over()
+        if self.shipping.parcels or self.shipping.notes:
+            self.shipping.flush()
+        self.wake_us = min(
+            self.liveness.wake_us,
+            self.keeper.wake_us,
+            self.arrivals.wake_us,
+            self.interests.wake_us,
+        )
+        for part in self.parts:
+            if part.wake_us < self.wake_us:
+                self.wake_us = part.wake_us
+        deck = self.deck
+        out = deck.out
+        deck.out = []
         return out
-
-    @cached_property
-    def _timed(self) -> list[Timed]:
-        """All that want to be woken, beside liveness."""
-        return [self.keeper, self.arrivals, self.interests, *self.parts]
 
     def _due(self, _event: Due) -> None:
         now = self.deck.now_us
@@ -237,14 +232,26 @@ class Agent:
         self.liveness.closed(event.link)
         self._moved = True
 
+    def receive(self, link: int, word: Word, now_us: int) -> list[Action]:
+        """`Received`, without the wrapping: most of what happens is this."""
+        self.deck.now_us = now_us
+        self._read(link, word)
+        return self._finish()
+
     def _received(self, event: Received) -> None:
-        face = self.liveness.faces.get(event.link)
+        self._read(event.link, event.word)
+
+    def _read(self, link: int, word: Word) -> None:
+        liveness = self.liveness
+        face = liveness.faces.get(link)
         if face is None:
             return  # a link that is not on this chart, or not yet
-        was_up = face.state
-        self.liveness.heard(face)
-        _WORDS[type(event.word)](self, face, event.word)
-        if face.state is not was_up:
+        was_down = face.state is State.FAILURE
+        if was_down or face.suspect:
+            liveness.heard(face)
+        face.heard_us = self.deck.now_us
+        _WORDS[type(word)](self, face, word)
+        if (face.state is State.FAILURE) is not was_down:
             self._moved = True
 
     # --- words ------------------------------------------------------------------------------

@@ -39,7 +39,7 @@ class Arrivals:
         self._recent: dict[int, tuple[set[tuple[int, int]], deque[tuple[int, int]]]] = {}
         self._streams: dict[tuple[int, int, str], int] = {}
         self._dirty: set[tuple[int, int]] = set()
-        self._ready: list[Letter] = []
+        self.ready: list[Letter] = []
         self._late: set[tuple[int, int, str, int]] = set()
         self._unsafe: deque[tuple[int, tuple[int, int], Came]] = deque()
         self.wake_us = NEVER
@@ -64,7 +64,7 @@ class Arrivals:
         if address.late:
             self._late.add(letter.id)
         if freed:
-            self._ready += freed
+            self.ready += freed
         else:
             self.doubles += 1
         self._dirty.add(key)
@@ -85,7 +85,7 @@ class Arrivals:
         elif self._seen_before(address):
             self.doubles += 1
             return
-        self._ready.append(letter)
+        self.ready.append(letter)
 
     def _seen_before(self, address: Address) -> bool:
         seen, order = self._recent.setdefault(address.origin, (set(), deque()))
@@ -100,9 +100,7 @@ class Arrivals:
 
     def hand_over(self) -> None:
         """Deliver what has become ready, the urgent first where the contract says so."""
-        if not self._ready:
-            return
-        ready, self._ready = self._ready, []
+        ready, self.ready = self.ready, []
         rules = self._rules
         if len(ready) > 1:
             ready = urgent_first(ready, lambda topic: rules.of(topic).order == "priority")

@@ -5,8 +5,9 @@ at the latest. The core reads no clock and does no I/O: the asyncio agent, the s
 verifier drive the same code.
 """
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from ropewalk.overlay.words import Letter, Word
 
@@ -14,23 +15,20 @@ if TYPE_CHECKING:
     from ropewalk.overlay.chart import Chart
 
 
-@dataclass(frozen=True, slots=True)
-class Received:
+class Received(Struct, frozen=True, gc=False):
     """A word came over a link."""
 
     link: int
     word: Word
 
 
-@dataclass(frozen=True, slots=True)
-class Closed:
+class Closed(Struct, frozen=True, gc=False):
     """The connection of a link was closed under it: no need to wait for silence."""
 
     link: int
 
 
-@dataclass(frozen=True, slots=True)
-class Published:
+class Published(Struct, frozen=True, gc=False):
     """A client of this broker publishes; answered by `Accepted` or `Refused` with the ticket."""
 
     ticket: int
@@ -42,36 +40,31 @@ class Published:
     retain: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Subscribed:
+class Subscribed(Struct, frozen=True, gc=False):
     """A client of this broker subscribes; `Confirmed` follows when every origin knows."""
 
     subscriber: str
     pattern: str
 
 
-@dataclass(frozen=True, slots=True)
-class Unsubscribed:
+class Unsubscribed(Struct, frozen=True, gc=False):
     """It no longer does."""
 
     subscriber: str
     pattern: str
 
 
-@dataclass(frozen=True, slots=True)
-class Due:
+class Due(Struct, frozen=True, gc=False):
     """The time that the agent asked for has come."""
 
 
-@dataclass(frozen=True, slots=True)
-class Logged:
+class Logged(Struct, frozen=True, gc=False):
     """The first `count` records that were written since the start are safe."""
 
     count: int
 
 
-@dataclass(frozen=True, slots=True)
-class Charted:
+class Charted(Struct, frozen=True, gc=False):
     """The chart of a new epoch is here; it is used once every reachable agent has it."""
 
     chart: "Chart"
@@ -80,16 +73,14 @@ class Charted:
 Event = Received | Closed | Published | Subscribed | Unsubscribed | Due | Logged | Charted
 
 
-@dataclass(frozen=True, slots=True)
-class Send:
+class Send(Struct, frozen=True, gc=False):
     """Say a word over a link; it may be lost."""
 
     link: int
     word: Word
 
 
-@dataclass(frozen=True, slots=True)
-class Deliver:
+class Deliver(Struct, frozen=True, gc=False):
     """Give a letter to clients of this broker; one broker takes the same letter id once."""
 
     letter: Letter
@@ -100,31 +91,27 @@ class Deliver:
     """The last hop has to drop what it was given before."""
 
 
-@dataclass(frozen=True, slots=True)
-class Write:
+class Write(Struct, frozen=True, gc=False):
     """Append a record to the log; `Logged` says when it is safe."""
 
     record: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Accepted:
+class Accepted(Struct, frozen=True, gc=False):
     """A publication is in custody; or was passed on, where the contract asks for no more."""
 
     ticket: int
     letter: Letter
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(Struct, frozen=True, gc=False):
     """A publication was not taken, and why: the publisher has to wait or to give up."""
 
     ticket: int
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Confirmed:
+class Confirmed(Struct, frozen=True, gc=False):
     """Every reachable origin knows of a subscription; said again when more do."""
 
     subscriber: str
@@ -133,15 +120,13 @@ class Confirmed:
     """The origins that know."""
 
 
-@dataclass(frozen=True, slots=True)
-class Disconnect:
+class Disconnect(Struct, frozen=True, gc=False):
     """Abort a link's connection, so that what it holds back never comes."""
 
     link: int
 
 
-@dataclass(frozen=True, slots=True)
-class Tell:
+class Tell(Struct, frozen=True, gc=False):
     """Something that a person or a trace may want to know."""
 
     what: str

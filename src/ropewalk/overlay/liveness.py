@@ -22,6 +22,7 @@ from ropewalk.overlay.words import (
     Flood,
     FloodAck,
     Item,
+    Key,
     LinkStates,
     Test,
     TestAck,
@@ -178,7 +179,7 @@ class Liveness:
             self.fail(face)
 
     def heard(self, face: Interface) -> None:
-        """Anything at all came over a link."""
+        """Anything at all came over a link that was suspect, or down."""
         face.heard_us = self._deck.now_us
         if face.suspect:
             face.suspect = False
@@ -289,20 +290,19 @@ class Liveness:
 
     def flood_came(self, face: Interface, items: Iterable[Item], *, answer: bool = True) -> None:
         """News, or what is known already: it is acknowledged in either case."""
-        stamps = []
+        stamps, pending, gazette, me = [], face.pending, self._gazette, self._deck.me
         for item in items:
             key = item.key
             stamps.append((key, item.incarnation, item.number))
-            waits = face.pending.get(key)
-            if waits is not None and waits == item:
+            if key in pending and pending[key] == item:
                 self._settled(face, key)  # The neighbour has it, or it would not say so.
-            if item.broker == self._deck.me:
+            if item.broker == me:
                 self._of_myself(item)
-            elif self._gazette.is_news(item):
+            elif gazette.is_news(item):
                 self._on_news(item)
                 self.spread(item, face)
             else:
-                self._correct(face, item)
+                self._correct(face, item, key)
         if answer:
             self._deck.send(face.link, FloodAck(tuple(stamps)))
 
@@ -318,11 +318,11 @@ class Liveness:
                 self.publish(self._gazette.announce(item.kind, item.name, item.body, item.domain))
         self.contradict()
 
-    def _correct(self, face: Interface, item: Item) -> None:
+    def _correct(self, face: Interface, item: Item, key: Key) -> None:
         """A neighbour that says what is out of date is told what is newer."""
-        known = self._gazette.items.get(item.key)
-        if known is not None and known != item and item.key not in face.pending:
-            face.pending[item.key] = known
+        known = self._gazette.items.get(key)
+        if known is not None and known.number != item.number and key not in face.pending:
+            face.pending[key] = known
             self._deck.send(face.link, Flood((known,)))
             self._wait(face)
 
@@ -333,7 +333,7 @@ class Liveness:
             if waits is not None and (waits.incarnation, waits.number) == (incarnation, number):
                 self._settled(face, key)
 
-    def _settled(self, face: Interface, key: tuple[int, int, str]) -> None:
+    def _settled(self, face: Interface, key: Key) -> None:
         del face.pending[key]
         if not face.pending:
             face.again_us = NEVER

@@ -34,8 +34,8 @@ class Shipping:
         self.noted: Callable[[Note], None] = lambda _note: None
         self.forwarded = self.copied = 0
         self.dropped = {"no road": 0, "hop limit": 0, "link full": 0}
-        self._parcels: dict[int, list[Parcel]] = {}
-        self._notes: dict[int, list[Note]] = {}
+        self.parcels: dict[int, list[Parcel]] = {}
+        self.notes: dict[int, list[Note]] = {}
         self._doubled: set[int] = set()
         """Suspect links all of whose parcels have gone another way as well."""
         self.on_chart()
@@ -102,7 +102,7 @@ class Shipping:
             for parcel in parcels:
                 self._forward_any(parcel)
             return
-        row, me, arrived, buffers = self.row(), self._deck.me, self.arrived, self._parcels
+        row, me, arrived, buffers = self.row(), self._deck.me, self.arrived, self.parcels
         suspects = [face.link for face in self._liveness.faces.values() if face.suspect]
         limit = self.hop_limit
         for parcel in parcels:
@@ -151,7 +151,7 @@ class Shipping:
         return face is not None and face.up and not face.suspect and link not in down
 
     def _push(self, link: int, parcel: Parcel) -> None:
-        self._parcels.setdefault(link, []).append(parcel)
+        self.parcels.setdefault(link, []).append(parcel)
         face = self._liveness.faces[link]
         if face.suspect and not parcel.avoid:
             self._copy_around(link, (parcel,))
@@ -166,10 +166,8 @@ class Shipping:
 
     def flush(self) -> None:
         """Send what has gathered, one frame for each link."""
-        if not self._parcels and not self._notes:
-            return
-        parcels, notes = self._parcels, self._notes
-        self._parcels, self._notes = {}, {}
+        parcels, notes = self.parcels, self.notes
+        self.parcels, self.notes = {}, {}
         for link in parcels.keys() | notes.keys():
             face = self._liveness.faces.get(link)
             if face is not None:
@@ -224,7 +222,7 @@ class Shipping:
         face.sent.clear()
         face.in_flight = 0
         self.refresh()
-        waiting = self._parcels.pop(face.link, [])
+        waiting = self.parcels.pop(face.link, [])
         if face.link not in self._doubled:
             waiting = parcels + waiting
         self._doubled.discard(face.link)
@@ -259,4 +257,4 @@ class Shipping:
         link = row[note.to] if note.to < len(row) else NONE
         if link >= 0 and note.hops < NOTE_HOPS:
             moved = Note(note.sender, note.incarnation, note.to, note.body, note.hops + 1)
-            self._notes.setdefault(link, []).append(moved)
+            self.notes.setdefault(link, []).append(moved)
