@@ -80,8 +80,10 @@ def _made(kind: Kind, told: dict[str, Any], line: str) -> Fault:
     if told.get("curve"):
         shape = _ppm(told["shape"] or "1", line)
         tail = Tail(cast("Curve", told["curve"]), time_us(told["scale"]), shape)
-    per_cent = _ppm(told.get("share") or "0", line) // 100
-    share = int(told["ppm"] or 0) if "ppm" in told else per_cent
+    hundredfold = _ppm(told.get("share") or "0", line)
+    if hundredfold % 100:
+        raise UsageError(f"{line!r}: write at most four digits after the point of a share")
+    share = int(told["ppm"] or 0) if "ppm" in told else hundredfold // 100
     return Fault(
         kind=kind,
         at_us=time_us(told["at"]),
