@@ -1,8 +1,8 @@
 """The deterministic simulator: drives agents' pure cores and breaks everything around them.
 
 In reading order: `faults` and `fault_text` (what can go wrong, as text), `plan` and `schedule`
-(what is to happen), `cores` (what is driven), `journal`, `lanes`, `hosts`, `clients`, `breaking` and
-`world` (the run itself), `truth`, `account`, `beliefs` and `invariants` (was it right?), `run`,
+(what is to happen), `cores` (what is driven), `journal`, `lanes`, `hosts`, `clients`, `breaking`
+and `world` (the run itself), `truth`, `account`, `beliefs` and `invariants` (was it right?), `run`,
 `shrink` and `story` (why not), `summary`, `scenarios`.
 
 >>> from ropewalk.overlay.simulate import parse_faults

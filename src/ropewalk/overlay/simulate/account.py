@@ -115,7 +115,10 @@ class Account:
                 confirmed.setdefault(tuple(which), us)
             else:
                 ended.add(tuple(which))
-        return [Subscription(*which, us, which in ended) for which, us in confirmed.items()]
+        return [
+            Subscription(which[0], which[1], which[2], us, which in ended)
+            for which, us in confirmed.items()
+        ]
 
     @cached_property
     def destroyed(self) -> dict[int, list[tuple[int, frozenset[Any]]]]:
@@ -146,9 +149,8 @@ class Account:
             topic = self.topics[one.publication.topic]
             if topic.contract.delivery in CUSTODY:
                 for to in self.readers_of(one.publication.topic):
-                    if to.confirmed_us <= one.published_us and self._in_scope(topic, one, to):
-                        if self._knew(one, to):
-                            yield one, to
+                    if self._in_scope(topic, one, to) and self._knew(one, to):
+                        yield one, to
 
     def _in_scope(self, topic: Topic, one: Acceptance, to: Subscription) -> bool:
         domain = self.federation.graph.domain
@@ -162,6 +164,8 @@ class Account:
         has lost its disk.
         """
         origin, at_us = one.publication.broker, one.published_us
+        if to.confirmed_us > at_us:
+            return False
         key = (origin, to.broker)
         if key not in self._always:
             spells = range(len(self.truth.spells))

@@ -1,11 +1,13 @@
 """What the simulator drives: any core with an agent's face; by default the product's own."""
 
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any, Protocol
 
 from ropewalk.federation.facts import Federation
+from ropewalk.overlay.agent import Agent, Setup
+from ropewalk.overlay.chart import chart_of
 from ropewalk.overlay.events import Action, Event
+from ropewalk.overlay.rules import rules_of
 from ropewalk.overlay.settings import Settings
 
 LetterId = tuple[int, int, str, int]
@@ -20,7 +22,7 @@ class Core(Protocol):
 
     @property
     def things(self) -> tuple[int, ...]:
-        """What it holds for down: links by number, brokers after the last link."""
+        """What it holds for down: links by number, brokers as -1 - number."""
 
     def start(self, now_us: int) -> list[Action]:
         """The first thing that happens to it."""
@@ -41,15 +43,10 @@ Maker = Callable[[int, int, tuple[Any, ...]], Core]
 
 def agents_of(federation: Federation, settings: Settings) -> Maker:
     """Makes the product's own agents; the chart is computed once for all."""
-    agent: Any = import_module("ropewalk.overlay.agent")
-    chart = import_module("ropewalk.overlay.chart").chart_of(federation)
-    rules = import_module("ropewalk.overlay.rules").rules_of(federation)
+    chart, rules = chart_of(federation), rules_of(federation)
 
     def make(me: int, incarnation: int, records: tuple[Any, ...]) -> Core:
-        setup = agent.Setup(
-            me=me, chart=chart, rules=rules, settings=settings, incarnation=incarnation
-        )
-        made: Core = agent.Agent(setup, records=records)
-        return made
+        setup = Setup(me=me, chart=chart, rules=rules, settings=settings, incarnation=incarnation)
+        return Agent(setup, records=records)
 
     return make

@@ -6,7 +6,7 @@ messages and brokers concerned, from which `story` tells what happened.
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Any
 
 from ropewalk.overlay.simulate.account import Acceptance, Account, Delivery, Subscription
@@ -184,7 +184,7 @@ def _disagreeing(
     for one, other in pairs:
         there = {delivery.number: i for i, delivery in enumerate(readers[other])}
         shared = [d.number for d in readers[one] if d.number in there]
-        for a, b in zip(shared, shared[1:], strict=False):
+        for a, b in pairwise(shared):
             if there[a] > there[b]:
                 told = (
                     f"{one[1]} at {account.name(one[0])} got number {a} of {topic} before number"
@@ -227,11 +227,24 @@ def _few(some: list[str]) -> str:
 def bloated(account: Account) -> Iterator[Violation]:
     """No store grows beyond its limit."""
     for (name, broker), size in sorted(account.journal.peaks.items()):
-        limit = getattr(account.settings, name, None)
-        if isinstance(limit, int) and limit and size > limit:
+        limit = _limits(account).get(name, size)
+        if size > limit:
             told = f"{account.name(broker)} held {size:,} in `{name}`: its limit is {limit:,}"
             witness = {"broker": account.name(broker), "store": name, "size": size}
             yield Violation("S006", told, {**witness, "limit": limit})
+
+
+def _limits(account: Account) -> dict[str, int]:
+    """How much may be in each store that an agent tells of; others are only reported."""
+    settings, brokers = account.settings, account.federation.graph.brokers
+    return {
+        "longest lane": settings.queue,
+        "in flight": settings.window,
+        "link": settings.link_queue,
+        "held": settings.held * brokers,
+        "keys": settings.streams,
+        "values": 2 * settings.streams,
+    }
 
 
 def leaked(account: Account) -> Iterator[Violation]:

@@ -132,9 +132,7 @@ class _Teller:
         return f"{self._name(source)} -> {to}: message {which}" if some else ""
 
     def _things(self, entry: Entry) -> str:
-        links = self._account.federation.graph.links
         names = [
-            self._account.link_name(one) if one < links else self._name(one - links)
-            for one in entry[3]
+            self._account.link_name(one) if one >= 0 else self._name(-1 - one) for one in entry[3]
         ]
         return f"{self._name(entry[2])}: holds {', '.join(names) or 'nothing'} for down"

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from ropewalk.overlay.simulate.account import Account, Reader
@@ -10,6 +11,10 @@ from ropewalk.overlay.simulate.run import Run
 if TYPE_CHECKING:
     import pandas as pd
 
+ADDED = (
+    *("published", "accepted", "due", "delivered", "lost", "excused", "waiting"),
+    *("doubled", "dropped", "violations", "events"),
+)
 AROUND_US = 1_000_000
 """A gap belongs to a fault if it begins within this time after the fault's start or end."""
 
@@ -32,7 +37,7 @@ def outages(account: Account) -> list[Outage]:
         pause_us = _pause_us(account, topic)
         gaps = [
             Outage(topic, reader, a, max(0, b - a - pause_us))
-            for a, b in zip(times, times[1:], strict=False)
+            for a, b in pairwise(times)
             if any(a - AROUND_US <= us <= b for us in marks)
         ]
         if gaps:
@@ -52,7 +57,7 @@ def _arrivals(account: Account) -> dict[tuple[str, Reader], list[int]]:
 def _pause_us(account: Account, topic: str) -> int:
     """The longest time between two publications of a topic."""
     times = sorted(one.at_us for one in account.plan.publications if one.topic == topic)
-    return max((b - a for a, b in zip(times, times[1:], strict=False)), default=0)
+    return max((b - a for a, b in pairwise(times)), default=0)
 
 
 def convergence_us(run: Run) -> list[int]:
@@ -81,8 +86,6 @@ class Summary:
     def totals(self) -> dict[str, Any]:
         """All runs together."""
         rows = list(self.rows())
-        added = ("published", "accepted", "due", "delivered", "lost", "excused", "waiting")
-        added += ("doubled", "dropped", "violations", "events")
         gaps = [one.gap_us for run in self.runs for one in outages(run.account)]
         settled = [one for run in self.runs for one in convergence_us(run)]
         seconds = sum(run.plan.end_us for run in self.runs) / 1e6
@@ -91,7 +94,7 @@ class Summary:
         return {
             "runs": len(rows),
             "faults": faults,
-            **{name: sum(row[name] for row in rows) for name in added},
+            **{name: sum(row[name] for row in rows) for name in ADDED},
             "outage_ms": _spread(gaps),
             "convergence_ms": _spread(settled),
             "unsettled_changes": _unsettled(self.runs),
@@ -108,6 +111,7 @@ def _unsettled(runs: Sequence[Run]) -> int:
 def _row(run: Run) -> dict[str, Any]:
     account, fates = run.account, [one.fate for one in run.missing]
     due = sum(1 for _ in account.due())
+    got = sum(map(len, account.first.values()))
     gaps = [one.gap_us for one in outages(account)]
     settled = convergence_us(run)
     return {
@@ -116,12 +120,11 @@ def _row(run: Run) -> dict[str, Any]:
         "published": len(run.plan.publications),
         "accepted": len(account.accepted),
         "due": due,
-        "delivered": sum(map(len, account.first.values())),
+        "delivered": got,
         "lost": fates.count("lost"),
         "excused": fates.count("excused"),
         "waiting": fates.count("waiting"),
-        "doubled": sum(map(len, account.delivered.values()))
-        - sum(map(len, account.first.values())),
+        "doubled": sum(map(len, account.delivered.values())) - got,
         "dropped": len(run.journal.of("repeat")),
         "outage_ms": max(gaps, default=0) / 1000,
         "convergence_ms": max(settled, default=0) / 1000,

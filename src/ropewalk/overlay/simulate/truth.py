@@ -78,11 +78,10 @@ class Truth:
         return frozenset(links) | {link for b in brokers for link, _ in self._arcs[b]}
 
     def believed(self, things: Iterable[int]) -> Links:
-        """Links that are down if these things are: links, then brokers after the last link."""
-        links = len(self._ends)
+        """Links that are down if these things are: links by number, brokers as -1 - number."""
         chosen = list(things)
-        brokers = [one - links for one in chosen if one >= links]
-        return self.without([one for one in chosen if one < links], brokers)
+        brokers = [-1 - one for one in chosen if one < 0]
+        return self.without([one for one in chosen if one >= 0], brokers)
 
     def near(self, links: Links, brokers: frozenset[int]) -> Links:
         """Those of some links that touch one of the brokers: others cannot be known there."""
