@@ -1,1 +1,36 @@
-"""The simulator."""
+"""The deterministic simulator: drives agents' pure cores and breaks everything around them.
+
+In reading order: `faults` and `fault_text` (what can go wrong, as text), `plan` and `schedule`
+(what is to happen), `cores` (what is driven), `journal`, `lanes`, `hosts`, `clients`, `breaking`
+and `world` (the run itself), `truth`, `account`, `beliefs` and `invariants` (was it right?), `run`,
+`shrink` and `story` (why not), `summary`, `scenarios`.
+
+>>> from ropewalk.overlay.simulate import parse_faults
+>>> print(parse_faults("at 0.5 s cut b1--b2 for 800ms")[0])
+at 500 ms cut b1--b2 for 800 ms
+"""
+
+from ropewalk.overlay.simulate.faults import Fault, parse_faults
+from ropewalk.overlay.simulate.plan import Plan
+from ropewalk.overlay.simulate.run import Run, simulate
+from ropewalk.overlay.simulate.scenarios import SCENARIOS, Scenario
+from ropewalk.overlay.simulate.schedule import Load, plan_of, random_faults
+from ropewalk.overlay.simulate.shrink import shrink
+from ropewalk.overlay.simulate.story import story
+from ropewalk.overlay.simulate.summary import Summary
+
+__all__ = [
+    "SCENARIOS",
+    "Fault",
+    "Load",
+    "Plan",
+    "Run",
+    "Scenario",
+    "Summary",
+    "parse_faults",
+    "plan_of",
+    "random_faults",
+    "shrink",
+    "simulate",
+    "story",
+]

@@ -1,0 +1,52 @@
+"""What the simulator drives: any core with an agent's face; by default the product's own."""
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from ropewalk.federation.facts import Federation
+from ropewalk.overlay.agent import Agent, Setup
+from ropewalk.overlay.chart import chart_of
+from ropewalk.overlay.events import Action, Event
+from ropewalk.overlay.rules import rules_of
+from ropewalk.overlay.settings import Settings
+
+LetterId = tuple[int, int, str, int]
+
+
+class Core(Protocol):
+    """An agent's pure core, as `ropewalk.overlay.agent.Agent` is one."""
+
+    @property
+    def wake_us(self) -> int:
+        """When it wants `Due` at the latest, by its own clock."""
+
+    @property
+    def things(self) -> tuple[int, ...]:
+        """What it holds for down: links by number, brokers as -1 - number."""
+
+    def start(self, now_us: int) -> list[Action]:
+        """The first thing that happens to it."""
+
+    def handle(self, event: Event, now_us: int) -> list[Action]:
+        """Something happens to it."""
+
+    def custody(self) -> set[tuple[LetterId, int]]:
+        """Letters and destinations that it keeps as origin."""
+
+    def memory(self) -> dict[str, int]:
+        """How much is in each of its bounded stores."""
+
+
+Maker = Callable[[int, int, tuple[Any, ...]], Core]
+"""Makes the core of a broker: its number, its incarnation, what its log held."""
+
+
+def agents_of(federation: Federation, settings: Settings) -> Maker:
+    """Makes the product's own agents; the chart is computed once for all."""
+    chart, rules = chart_of(federation), rules_of(federation)
+
+    def make(me: int, incarnation: int, records: tuple[Any, ...]) -> Core:
+        setup = Setup(me=me, chart=chart, rules=rules, settings=settings, incarnation=incarnation)
+        return Agent(setup, records=records)
+
+    return make
