@@ -76,6 +76,13 @@ class Chart:
         return found
 
     @cached_property
+    def borders(self) -> frozenset[int]:
+        """Links between domains."""
+        domain = self.domain
+        ends = ((e, *self.link_ends[e]) for e in self.link_number)
+        return frozenset(e for e, a, b in ends if domain[a] != domain[b])
+
+    @cached_property
     def hop_limit(self) -> int:
         """More links than any message needs while a few things change under it."""
         return max(16, 4 * int(self.graph.transit.sum()))

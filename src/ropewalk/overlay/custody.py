@@ -20,8 +20,9 @@ from ropewalk.overlay.rules import Rule
 from ropewalk.overlay.shipping import Shipping
 from ropewalk.overlay.words import Address, Letter, Parcel, Receipt, Wire
 
-DATA, FREE, HOME = 0, 1, 2
-"""Lanes: of messages in custody, of those without, and on the way to a sequencer."""
+DATA, FREE, HOME, LOCAL = 0, 1, 2, 3
+"""Lanes: of messages in custody, of those without, on the way to a sequencer, and in custody
+without leaving the domain."""
 MOST_BACKOFF = 16
 
 
@@ -216,10 +217,10 @@ class Custody:
     def release(self, taken: "Taken") -> None:
         """A letter may leave now: one parcel for all lanes that have room; in others it waits."""
         ready: list[Address] = []
-        window, shipping, order = self._deck.settings.window, self._shipping, taken.rule.order
+        window, order = self._deck.settings.window, taken.rule.order
         for lane, number in zip(taken.lanes, taken.numbers, strict=True):
             free = not lane.waiting and not lane.urgent and len(lane.flying) < window
-            if free and shipping.has_road(lane.to) and shipping.room(lane.to):
+            if free and self._open(lane) and self._room(lane):
                 self._flies(lane, number)
                 ready.append(lane.address(number))
             elif order == "priority":
@@ -228,6 +229,12 @@ class Custody:
                 lane.waiting.append(number)
         if ready:
             self._ship(taken.letter, tuple(ready), taken.rule.paths)
+
+    def _open(self, lane: Lane) -> bool:
+        return self._shipping.has_road(lane.to, home=lane.kind == LOCAL)
+
+    def _room(self, lane: Lane) -> bool:
+        return self._shipping.room(lane.to, home=lane.kind == LOCAL)
 
     def _flies(self, lane: Lane, number: int) -> None:
         now = self._deck.now_us
@@ -246,12 +253,11 @@ class Custody:
 
     def pump(self, lane: Lane) -> None:
         """Send what waits, as far as the window and the next link allow."""
-        deck, shipping = self._deck, self._shipping
-        window = deck.settings.window
+        deck, window = self._deck, self._deck.settings.window
         while (lane.waiting or lane.urgent) and len(lane.flying) < window:
-            if not shipping.has_road(lane.to):
+            if not self._open(lane):
                 return
-            if not shipping.room(lane.to):
+            if not self._room(lane):
                 self.wake_us = min(self.wake_us, deck.now_us + deck.settings.beat_us)
                 return
             number = lane.pop()
@@ -320,7 +326,7 @@ class Custody:
             if lane.due_us <= deck.now_us and lane.flying:
                 lane.backoff = min(2 * lane.backoff, MOST_BACKOFF)
                 lane.due_us = deck.now_us + lane.backoff * deck.settings.resend_us
-                if self._shipping.has_road(lane.to):
+                if self._open(lane):
                     self.resend(lane)
             elif not lane.flying:
                 lane.due_us = NEVER
@@ -330,7 +336,7 @@ class Custody:
     def changed(self, *, failed: bool) -> None:
         """The colour has changed: after a failure all that is on its way is sent again."""
         for lane in self.everywhere():
-            if not self._shipping.has_road(lane.to):
+            if not self._open(lane):
                 continue
             stuck = lane.backoff > 1
             if failed or stuck:

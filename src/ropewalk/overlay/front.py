@@ -4,7 +4,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from ropewalk.overlay.custody import DATA, FREE, Custody, Kept, Taken
+from ropewalk.overlay.custody import DATA, FREE, LOCAL, Custody, Kept, Taken
 from ropewalk.overlay.deck import Deck
 from ropewalk.overlay.events import Accepted, Deliver, Published, Refused, Subscribed, Unsubscribed
 from ropewalk.overlay.hook import Messenger, NoMessenger
@@ -81,7 +81,8 @@ class Front:
     def _objection(self, rule: Rule, destinations: tuple[int, ...]) -> str | None:
         if not self.synced:
             return "who subscribes is not known here yet"
-        return self._custody.objection(destinations, DATA) if rule.custody else None
+        kind = LOCAL if rule.local else DATA
+        return self._custody.objection(destinations, kind) if rule.custody else None
 
     def _letter(self, event: Published, rule: Rule, stamp: Any) -> Letter:
         number = self._numbers[event.topic] = self._numbers.get(event.topic, 0) + 1
@@ -97,6 +98,8 @@ class Front:
             event.key,
             event.retain or rule.retained,
             stamp,
+            None,
+            self._deck.chart.domain[self._deck.me] if rule.local else -1,
         )
 
     def _into_custody(
@@ -104,7 +107,8 @@ class Front:
     ) -> None:
         taken, count = None, 0
         if destinations:
-            taken = self._custody.keep(letter, destinations, rule)
+            kind = LOCAL if rule.local else DATA
+            taken = self._custody.keep(letter, destinations, rule, kind=kind)
             count = taken.count
         elif event.key:
             count = self._deck.write(Kept(letter, (), rule.order))
@@ -183,10 +187,11 @@ class Front:
                 self._send_late(letter, item.broker)
 
     def _send_late(self, letter: Letter, to: int) -> None:
-        domain = self._deck.chart.domain
-        if self._rules.of(letter.topic).local and domain[to] != domain[self._deck.me]:
+        if letter.domain not in (-1, self._deck.chart.domain[to]):
             return
-        self._custody.release(self._custody.keep(letter, (to,), UNORDERED, late=True))
+        kind = DATA if letter.domain < 0 else LOCAL
+        taken = self._custody.keep(letter, (to,), UNORDERED, kind=kind, late=True)
+        self._custody.release(taken)
 
     # --- restart ----------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from zlib import crc32
 
 from ropewalk.overlay.deck import Deck
 from ropewalk.overlay.serial import following, newer
-from ropewalk.overlay.words import LINKS, Item, Key, LinkStates
+from ropewalk.overlay.words import LINKS, WHOLE, Item, Key, LinkStates
 
 NOTHING = LinkStates()
 
@@ -23,7 +23,8 @@ class Gazette:
         self.items: dict[Key, Item] = {}
         self.number = 0
         """Of this broker's last item: one row of numbers for all of them (Jia 2014, 6.1.2)."""
-        self._incarnation: dict[int, int] = {}
+        self._whole: dict[int, int] = {}
+        """Of each broker: what it said in incarnations below this one no longer counts."""
         self._by_broker: dict[int, set[Key]] = {}
         self._digests: dict[int, int] = {}
         self.down: frozenset[int] = frozenset()
@@ -42,12 +43,12 @@ class Gazette:
         self.number = following(self.number)
         deck = self._deck
         item = Item(kind, deck.me, name, deck.incarnation, self.number, body, domain)
-        self._put(item)
+        self.take(item)
         return item
 
     def is_news(self, item: Item) -> bool:
         """Whether an item is newer than what is known."""
-        if item.incarnation < self._incarnation.get(item.broker, 0):
+        if item.incarnation < self._whole.get(item.broker, 0):
             return False
         known = self.items.get(item.key)
         return known is None or newer(
@@ -56,11 +57,8 @@ class Gazette:
 
     def take(self, item: Item) -> list[Item]:
         """Put in what is news; returns what a broker said in an earlier life and no longer does."""
-        gone: list[Item] = []
-        if item.incarnation > self._incarnation.get(item.broker, 0):
-            gone = self._forget(item.broker)
         self._put(item)
-        return [one for one in gone if one.key != item.key]
+        return self._forget(item.broker, item.incarnation) if item.kind == WHOLE else []
 
     def of(self, broker: int) -> Iterator[Item]:
         """All items of a broker."""
@@ -93,18 +91,20 @@ class Gazette:
         self._digests[item.domain] = mixed
         self.items[key] = item
         self._by_broker.setdefault(item.broker, set()).add(key)
-        self._incarnation[item.broker] = item.incarnation
         if item.kind == LINKS:
             self._note_links(item)
 
-    def _forget(self, broker: int) -> list[Item]:
-        gone = [self.items.pop(key) for key in self._by_broker.pop(broker, ())]
-        for item in gone:
+    def _forget(self, broker: int, incarnation: int) -> list[Item]:
+        self._whole[broker] = incarnation
+        old = [one for one in self.of(broker) if one.incarnation < incarnation]
+        for item in old:
+            del self.items[item.key]
+            self._by_broker[broker].discard(item.key)
             self._digests[item.domain] = self._digests.get(item.domain, 0) ^ _print(item)
-            if item.kind == LINKS:
-                self._unwell.pop(broker, None)
+            if item.kind == LINKS and broker in self._unwell:
+                del self._unwell[broker]
                 self.reckon()
-        return gone
+        return old
 
     def _note_links(self, item: Item) -> None:
         if item.body.down or item.body.slow:

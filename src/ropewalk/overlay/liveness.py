@@ -16,6 +16,7 @@ from ropewalk.overlay.interface import ASK_EVERY, Interface, State
 from ropewalk.overlay.parts import NEVER
 from ropewalk.overlay.words import (
     LINKS,
+    WHOLE,
     Beat,
     BeatAck,
     Down,
@@ -57,13 +58,16 @@ class Liveness:
         self.shipper: Shipper | None = None
         self.announce_us = NEVER
         """When the links that have not passed their test by then are announced as down."""
+        self.whole_us = NEVER
+        """When everything has been said that counts in this life."""
         self.wake_us = NEVER
         self.stalled_us = 0
         self.false_alarms = self.deaths = 0
 
     def reckon_wake(self) -> None:
         """When it wants to be looked at: what is heard meanwhile can only put that off."""
-        self.wake_us = min([self.announce_us, *(face.wake_us for face in self.faces.values())])
+        faces = (face.wake_us for face in self.faces.values())
+        self.wake_us = min([self.announce_us, self.whole_us, *faces])
 
     def start(self, *, settled: bool) -> None:
         """Open an interface for every link; `settled`: they are known to work."""
@@ -73,6 +77,7 @@ class Liveness:
                 face.state, face.heard_us, face.normal_us = State.NORMAL, self._deck.now_us, 0
         if not settled:
             self.announce_us = self._deck.now_us + self._deck.settings.dead_us
+            self.whole_us = self._deck.now_us + self._deck.settings.whole_us
         self.reckon_wake()
 
     def open_all(self) -> list[Interface]:
@@ -114,6 +119,9 @@ class Liveness:
                 self._beat(face)
         if self.announce_us <= now:
             self.announce()
+        if self.whole_us <= now:
+            self.whole_us = NEVER
+            self.publish(self._gazette.announce(WHOLE, "", True))
         self.reckon_wake()
 
     def _beat(self, face: Interface) -> None:

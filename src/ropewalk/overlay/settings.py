@@ -35,6 +35,8 @@ class Settings:
     """Mean share of beats lost from which on a link counts as slow."""
     slow_cost: int = 8
     """How many times its cost a slow link costs."""
+    whole_us: int = 2_000 * MS
+    """After a restart: how long subscriptions of the earlier life still count."""
     receipt_us: int = 10 * MS
     """How long a destination gathers acknowledgements."""
     resend_us: int = 1_000 * MS

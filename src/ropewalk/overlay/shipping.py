@@ -47,6 +47,7 @@ class Shipping:
         self.hop_limit = deck.settings.hop_limit or deck.chart.hop_limit
         self.known: View | None = None
         self._rows: list[Row] | None = None
+        self._home: Row | None = None
 
     # --- where things go --------------------------------------------------------------------
 
@@ -62,7 +63,7 @@ class Shipping:
         before, now = self.known, self.state()
         if now == before:
             return False
-        self.known, self._rows = now, None
+        self.known, self._rows, self._home = now, None, None
         return before is None or not (now[0] <= before[0] and now[1] <= before[1])
 
     def row(self, origin: int = 0) -> Row:
@@ -76,13 +77,23 @@ class Shipping:
             self._rows = rows
         return rows[0] if len(rows) == 1 else rows[self.roads.plane(origin)]
 
-    def _row_around(self, avoid: Iterable[int], origin: int) -> Row:
+    def _row_around(self, avoid: Iterable[int], letter: Letter) -> Row:
+        """The row with some more links down; what stays in its domain keeps off its borders."""
         down, dead, slow = self.known or self.state()
-        return self.roads.row(down.union(avoid), dead, slow, self.roads.plane(origin))
+        if letter.domain >= 0:
+            down = down | self._deck.chart.borders
+        return self.roads.row(down.union(avoid), dead, slow, self.roads.plane(letter.origin))
 
-    def has_road(self, to: int) -> bool:
-        """Whether there is a way to a broker now, as far as this one knows."""
-        row = self.row()
+    def home_row(self) -> Row:
+        """The next link to destinations of the own domain, without leaving it."""
+        if self._home is None:
+            down, dead, slow = self.known or self.state()
+            self._home = self.roads.row(down | self._deck.chart.borders, dead, slow)
+        return self._home
+
+    def has_road(self, to: int, *, home: bool = False) -> bool:
+        """Whether there is a way to a broker now; `home`: without leaving the domain."""
+        row = self.home_row() if home else self.row()
         return to < len(row) and row[to] != NONE
 
     # --- in ---------------------------------------------------------------------------------
@@ -108,7 +119,7 @@ class Shipping:
         for parcel in parcels:
             to = parcel.to
             address = to[0]
-            if len(to) > 1 or parcel.avoid or parcel.route:
+            if len(to) > 1 or parcel.avoid or parcel.route or parcel.letter.domain >= 0:
                 self._forward_any(parcel)
             elif address.to == me:
                 arrived(parcel.letter, address)
@@ -132,7 +143,10 @@ class Shipping:
             self._push(route[0], Parcel(letter, parcel.to, parcel.hops + 1, (), route[1:]))
             return
         avoid = parcel.avoid
-        row = self._row_around(avoid, letter.origin) if avoid else self.row(letter.origin)
+        if avoid:
+            row = self._row_around(avoid, letter)
+        else:
+            row = self.home_row() if letter.domain >= 0 else self.row(letter.origin)
         ways: dict[int, list[Address]] = {}
         for address in parcel.to:
             ways.setdefault(row[address.to] if address.to < len(row) else NONE, []).append(address)
@@ -191,9 +205,9 @@ class Shipping:
             self.forwarded += len(some)
         deck.send(face.link, frame)
 
-    def room(self, to: int) -> bool:
+    def room(self, to: int, *, home: bool = False) -> bool:
         """Whether more of this agent's own messages should go out towards a broker now."""
-        link = self.row()[to]
+        link = (self.home_row() if home else self.row())[to]
         face = self._liveness.faces.get(link)
         return face is None or 2 * face.in_flight < self._deck.settings.link_queue
 
@@ -209,7 +223,7 @@ class Shipping:
         for parcel in parcels:
             if parcel.avoid:
                 continue
-            row = self._row_around((link,), parcel.letter.origin)
+            row = self._row_around((link,), parcel.letter)
             if all(row[address.to] == NONE for address in parcel.to):
                 self._doubled.discard(link)
                 continue

@@ -12,8 +12,9 @@ from typing import Any
 
 from msgspec import Struct
 
-LINKS, INTEREST, CHART = 0, 1, 2
-"""Kinds of items: a broker's links that are not well, what it wants, which chart it has ready."""
+LINKS, INTEREST, CHART, WHOLE = 0, 1, 2, 3
+"""Kinds of items: a broker's links that are not well, what it wants, which chart it has ready; and
+that it has said everything in this life, so that what it said in earlier ones no longer counts."""
 
 Key = tuple[int, int, str]
 """Of an item: its kind, its broker, its name."""
@@ -141,6 +142,8 @@ class Letter(Wire, frozen=True, tag="m"):
     """What a protocol's messenger put on it."""
     order: tuple[int, int] | None = None
     """Where it stands in a total order: (term, number)."""
+    domain: int = -1
+    """The domain that it does not leave; -1 for none."""
 
     @property
     def id(self) -> tuple[int, int, str, int]:
@@ -153,7 +156,8 @@ class Address(Wire, frozen=True, tag="a"):
 
     to: int
     lane: int
-    """0 for messages in custody, 1 for those without, 2 on the way to a sequencer."""
+    """0 for messages in custody, 1 for those without, 2 on the way to a sequencer, 3 for messages
+    in custody that do not leave their domain."""
     number: int
     base: int
     """The origin's lowest number that is not acknowledged."""
