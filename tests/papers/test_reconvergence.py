@@ -91,8 +91,8 @@ def test_plain_pcrt_says_more_than_ospf_since_it_floods_over_the_dead_link() -> 
 
 
 def test_the_timers_are_those_of_the_analytic_time_line() -> None:
-    ours = (FAST_OSPF.hello_interval, FAST_OSPF.router_dead_interval)
-    ours += (FAST_OSPF.spf_delay, FAST_OSPF.spf_hold_time)
+    spf = (FAST_OSPF.spf_delay, FAST_OSPF.spf_hold_time)
+    ours = (FAST_OSPF.hello_interval, FAST_OSPF.router_dead_interval, *spf)
     theirs = (FAST.hello_ms, FAST.dead_ms, FAST.spf_delay_ms, FAST.spf_hold_ms)
     assert [1000 * one for one in ours] == list(theirs)
 

@@ -96,7 +96,9 @@ class PcrtRouter:
         self._dead_us, self._ack_us = round(timers.dead * unit_us), round(timers.ack * unit_us)
         near = slice(int(graph.first[me]), int(graph.first[me + 1]))
         links = graph.link[near].tolist()
-        self._link_to = dict(zip(graph.neighbour[near].tolist(), links, strict=True))
+        self._link_to: dict[int, int] = dict(
+            zip(graph.neighbour[near].tolist(), links, strict=True)
+        )
         self._interfaces = {link: _Interface(link, NEVER) for link in links}
         self._lookup = Lookup(tables.network, tables.brokers[me])
         self._sequence = dict.fromkeys(range(graph.brokers), 1)
