@@ -75,7 +75,7 @@ def test_figure_6_17_pcrt_loses_fewer_packets() -> None:
 
 def test_losses_are_what_was_sent_until_the_way_round_was_found() -> None:
     for seed in SEEDS:
-        for one in run(seed).runs:
+        for one in run(seed).runs[:4]:
             gone = [fate for fate in one.fates if fate.latency is None]
             assert {(fate.lost_at, fate.why) for fate in gone} == {("b2 > b3", "link down")}
             assert len(gone) == len(
@@ -88,6 +88,29 @@ def test_plain_pcrt_says_more_than_ospf_since_it_floods_over_the_dead_link() -> 
     assert min(numbers("pcrt", "news_packets")) > 5 * max(numbers("fast-ospf", "news_packets"))
     # All in all its bits are fewer: a heartbeat names no neighbours.
     assert max(numbers("pcrt", "control_bits")) < min(numbers("fast-ospf", "control_bits"))
+
+
+@pytest.mark.parametrize("scheme", ["ropewalk", "ropewalk-custody"])
+def test_ropewalk_loses_nothing_and_doubles_nothing(scheme: str) -> None:
+    """Beyond the thesis: what was on the dead line is sent again, by the way round."""
+    for one in every(scheme):
+        assert (one.lost, one.duplicated, one.path_during) == (0, 0, ROUND)
+        assert one.latency_before == pytest.approx(0.2, abs=0.02)
+    first = [run(seed).of(scheme).fates[50] for seed in SEEDS]  # sent when the link failed
+    assert all(one.path == ROUND and 3 < (one.latency or 0) < 6 for one in first)
+
+
+def test_early_copies_arrive_before_the_link_is_given_up_for_dead() -> None:
+    again = zip(
+        numbers("ropewalk-custody", "reconverged"), numbers("ropewalk", "reconverged"), strict=True
+    )
+    assert all(early < late for early, late in again)
+
+
+def test_ropewalk_uses_the_healed_link_as_soon_as_plain_pcrt_or_after_three_tests() -> None:
+    for ours, pcrt in zip(numbers("ropewalk", "back"), numbers("pcrt", "back"), strict=True):
+        assert abs(ours - pcrt) < 1.1
+    assert all(2 < one < 5 for one in numbers("ropewalk-custody", "back"))
 
 
 def test_the_timers_are_those_of_the_analytic_time_line() -> None:

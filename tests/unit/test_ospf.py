@@ -201,7 +201,7 @@ def test_all_routers_settle_on_canonical_shortest_paths_after_start_failure_and_
 def test_control_without_a_calculation_everything_is_lost_to_the_end() -> None:
     six = generate("six-node")
     scheme = ospf_scheme("never", replace(FAST_OSPF, spf_delay=inf))
-    run = run_scheme(six, scheme, course_of(six), unit_us=UNIT, seed=0)
+    run = run_scheme(six, scheme, course_of(six), line=Line())
     assert run.measures.lost == run.measures.sent == 150
     assert {one.why for one in run.fates} == {"no route"}
 

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from io import BytesIO
 from pathlib import Path
 from statistics import mean
+from textwrap import wrap
 from typing import Any
 
 from ropewalk.errors import UsageError
@@ -13,6 +14,7 @@ from ropewalk.federation.saving import write_bytes
 from ropewalk.overlay.simulate.measures import Course
 from ropewalk.overlay.simulate.scenario_jia import SCENARIO, Comparison, Run
 
+WIDTH = 80
 PICTURES = ("latency", "loss")
 ARRIVED, LOST, MARK = "#4c72b0", "#c44e52", "#55a868"
 HEAD = f"{'':17}{'lost':>5}{'dup':>5}{'detected':>10}{'again':>8}{'back':>8}"
@@ -45,7 +47,8 @@ def lines(comparison: Comparison) -> list[str]:
         "",
     ]
     for way, runs in _ways(comparison).items():
-        told.append(f"With the link down, {', '.join(runs)}: {way}")
+        who = "all" if len(runs) == len(comparison.runs) else ", ".join(runs)
+        told += wrap(f"With the link down, {who}: {way}", WIDTH, break_on_hyphens=False)
     told.append("detected, again: after the failure; back, on the old path: after the recovery.")
     return told
 
@@ -116,8 +119,8 @@ def _draw_latency(figure: Any, comparison: Comparison) -> None:
     """A panel per scheme, as figures 6-15 and 6-16: latency of packets by when they were sent."""
     figure.set_size_inches(8, 2.1 * len(comparison.runs) + 0.8)
     panels = figure.subplots(len(comparison.runs), sharex=True, squeeze=False)[:, 0]
-    top = max((one.latency or 0 for run in comparison.runs for one in run.fates), default=1)
     for axes, run in zip(panels, comparison.runs, strict=True):
+        top = max((one.latency or 0 for one in run.fates), default=0) or 1
         _draw_packets(axes, run, top)
         _draw_times(axes, run, comparison.course, top)
         axes.set_title(run.measures.scheme, loc="left", fontsize=10)

@@ -5,17 +5,25 @@ hello interval (by the seed), so that those with equal hellos detect the failure
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ropewalk.errors import UsageError
 from ropewalk.federation.arrays import Bools, broker_of
-from ropewalk.federation.facts import Federation
+from ropewalk.federation.facts import Contract, Federation
+from ropewalk.overlay.settings import Settings
 from ropewalk.overlay.simulate.measures import Course, Fate, Measures, fates_of, measure
 from ropewalk.overlay.simulate.ospf import EAGER_OSPF, FAST_OSPF, OSPF, OspfRouter, OspfTimers
 from ropewalk.overlay.simulate.packets import Line, Node, PacketNetwork
+from ropewalk.overlay.simulate.pcrt import (
+    BEST_EFFORT,
+    EXACTLY_ONCE,
+    agents,
+    custody_settings,
+    thesis_settings,
+)
 from ropewalk.overlay.simulate.plain_pcrt import PCRT, PcrtRouter, PcrtTimers
 from ropewalk.overlay.simulate.routers import ByTable
 from ropewalk.routing.ahead import tables_of
@@ -64,6 +72,17 @@ def pcrt_scheme(name: str, timers: PcrtTimers) -> Scheme:
     return Scheme(name, timers.heartbeat, nodes)
 
 
+def ropewalk_scheme(
+    name: str, contract: Contract, settings: Callable[[int], Settings], heartbeat: float
+) -> Scheme:
+    """Ropewalk's agents, under a contract and with the settings for a unit of time."""
+
+    def nodes(federation: Federation, course: Course, unit_us: int) -> Sequence[Node]:
+        return agents(federation, course, contract, settings(unit_us))
+
+    return Scheme(name, heartbeat, nodes)
+
+
 SCHEMES = {
     one.name: one
     for one in (
@@ -71,10 +90,12 @@ SCHEMES = {
         ospf_scheme("fast-ospf", FAST_OSPF),
         ospf_scheme("eager-ospf", EAGER_OSPF),
         pcrt_scheme("pcrt", PCRT),
+        ropewalk_scheme("ropewalk", BEST_EFFORT, thesis_settings, PCRT.heartbeat),
+        ropewalk_scheme("ropewalk-custody", EXACTLY_ONCE, custody_settings, PCRT.heartbeat),
     )
 }
 RIVALS = ("ospf", "fast-ospf", "pcrt")
-OURS: tuple[str, ...] = ()
+OURS = ("ropewalk", "ropewalk-custody")
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +147,13 @@ def compare(
     rivals: Iterable[str] = RIVALS,
     ours: Iterable[str] = OURS,
     course: Course | None = None,
+    line: Line | None = None,
     seed: int = 0,
 ) -> Comparison:
     """Run the scenario for every scheme; a unit of time is `unit_us` long.
+
+    Lines are the thesis', made for six nodes: in a large federation OSPF's database exchange alone
+    overflows them, so give a faster `line`.
 
     >>> from ropewalk.federation.generators import generate
     >>> found = compare(generate("six-node"), rivals=["fast-ospf"], ours=[]).of("fast-ospf")
@@ -139,7 +164,8 @@ def compare(
         raise UsageError(f"unit_us is {unit_us}: write 1000 or more")
     course = course or course_of(federation)
     schemes = [scheme_of(name) for name in dict.fromkeys([*rivals, *ours])]
-    runs = tuple(run_scheme(federation, one, course, unit_us=unit_us, seed=seed) for one in schemes)
+    line = replace(line or Line(), unit_us=unit_us)
+    runs = tuple(run_scheme(federation, one, course, line=line, seed=seed) for one in schemes)
     link = link_names(federation)[course.link]
     return Comparison(federation.name, link, course, unit_us, seed, runs)
 
@@ -157,14 +183,14 @@ def scheme_of(name: str) -> Scheme:
 
 
 def run_scheme(
-    federation: Federation, scheme: Scheme, course: Course, *, unit_us: int, seed: int
+    federation: Federation, scheme: Scheme, course: Course, *, line: Line, seed: int = 0
 ) -> Run:
     """One scheme through the scenario."""
-    graph = federation.graph
+    graph, unit_us = federation.graph, line.unit_us
     shares = np.random.default_rng(seed).random(graph.brokers)
     starts_us = [round(share * scheme.hello * unit_us) for share in shares]
     nodes = scheme.nodes(federation, course, unit_us)
-    network = PacketNetwork(graph, nodes, Line(unit_us=unit_us), starts_us)
+    network = PacketNetwork(graph, nodes, line, starts_us)
 
     def at(time: float, what: Callable[..., None], *about: Any) -> None:
         network.at(round((course.warm_up + time) * unit_us), what, *about)
