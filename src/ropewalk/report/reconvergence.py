@@ -117,28 +117,31 @@ def draw(comparison: Comparison, folder: Path) -> list[Path]:
 
 def _draw_latency(figure: Any, comparison: Comparison) -> None:
     """A panel per scheme, as figures 6-15 and 6-16: latency of packets by when they were sent."""
-    figure.set_size_inches(8, 2.1 * len(comparison.runs) + 0.8)
-    panels = figure.subplots(len(comparison.runs), sharex=True, squeeze=False)[:, 0]
+    figure.set_size_inches(8, 1.7 * len(comparison.runs) + 0.8)
+    panels = figure.subplots(len(comparison.runs), sharex=True, sharey=True, squeeze=False)[:, 0]
     for axes, run in zip(panels, comparison.runs, strict=True):
-        top = max((one.latency or 0 for one in run.fates), default=0) or 1
-        _draw_packets(axes, run, top)
-        _draw_times(axes, run, comparison.course, top)
+        _draw_packets(axes, run)
+        _draw_times(axes, run, comparison.course)
         axes.set_title(run.measures.scheme, loc="left", fontsize=10)
-    panels[-1].set_xlabel("sent at (units of time); lost packets are red")
-    figure.supylabel("latency (units of time)", fontsize=10)
+        axes.set_ylabel("latency")
+    panels[0].set_ylim(0.1, 20)  # all share it
+    panels[-1].set_xlabel("sent at; all in units of time; lost packets are red")
 
 
-def _draw_packets(axes: Any, run: Run, top: float) -> None:
+def _draw_packets(axes: Any, run: Run) -> None:
     there = [one for one in run.fates if one.latency is not None]
     gone = [one.sent for one in run.fates if one.latency is None]
+    axes.set_yscale("log")
     axes.plot([one.sent for one in there], [one.latency for one in there], ".", color=ARRIVED)
-    axes.plot(gone, [0] * len(gone), "x", color=LOST, markersize=4, clip_on=False)
-    axes.set_ylim(0, 1.55 * top)
+    if gone:  # nothing, drawn beyond the panel, would upset the layout
+        floor = {"transform": axes.get_xaxis_transform(), "clip_on": False}
+        axes.plot(gone, [0] * len(gone), "x", color=LOST, markersize=4, **floor)
+    axes.set_yticks([0.1, 1, 10], ["0.1", "1", "10"])
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
 
 
-def _draw_times(axes: Any, run: Run, course: Course, top: float) -> None:
+def _draw_times(axes: Any, run: Run, course: Course) -> None:
     """The thesis' t1 to t4, and the time to reconverge."""
     found, first = run.measures, next((one for one in run.fates if one.latency is not None), None)
     times = {
@@ -150,23 +153,24 @@ def _draw_times(axes: Any, run: Run, course: Course, top: float) -> None:
     for name, time in times.items():
         if time is not None:
             axes.axvline(time, color=MARK, linewidth=0.8, linestyle=":")
-            axes.annotate(name, (time, 1.32 * top), textcoords="offset points", **_beside(name))
+            _write(axes, name, time, 0.92, left=name == "$t_2$")  # t3 may be close to it
     if found.reconverged is not None:
-        middle = course.fail + found.reconverged
-        axes.annotate(
-            "",
-            (middle, 1.2 * top),
-            (course.fail, 1.2 * top),
-            arrowprops={"arrowstyle": "<->", "color": MARK, "shrinkA": 0, "shrinkB": 0},
-        )
-        told = f"$\\Delta t$ = {found.reconverged:.1f}"
-        axes.annotate(told, (middle, 1.2 * top), (5, -4), textcoords="offset points", fontsize=8)
+        again = course.fail + found.reconverged
+        axes.plot([course.fail, again], [0.82] * 2, color=MARK, transform=axes.get_xaxis_transform())
+        _write(axes, f"$\\Delta t$ = {found.reconverged:.1f}", again, 0.78, left=False)
 
 
-def _beside(name: str) -> dict[str, Any]:
-    """Left of the line for the failure, right of it for the others: t2 and t3 can be close."""
-    left = name == "$t_2$"
-    return {"xytext": (-3 if left else 3, 2), "ha": "right" if left else "left", "fontsize": 9}
+def _write(axes: Any, text: str, time: float, height: float, *, left: bool) -> None:
+    """Beside a line; at a share of the panel's height."""
+    axes.annotate(
+        text,
+        (time, height),
+        (-3 if left else 3, 0),
+        xycoords=axes.get_xaxis_transform(),
+        textcoords="offset points",
+        ha="right" if left else "left",
+        fontsize=8,
+    )
 
 
 def _draw_loss(figure: Any, comparison: Comparison) -> None:
