@@ -1,6 +1,8 @@
 """The packet network's queues and lines, and the thesis' own scheme on it."""
 
+import json
 from collections.abc import Iterable
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +14,7 @@ from ropewalk.overlay.simulate.packets import Doing, Line, Log, Noticed, Out, Pa
 from ropewalk.overlay.simulate.plain_pcrt import Flood, HeartBeat, LinkTest, PcrtRouter
 from ropewalk.overlay.simulate.routers import ByTable
 from ropewalk.overlay.simulate.scenario_jia import compare, course_of
+from ropewalk.report.reconvergence import draw, lines, means, summary
 from ropewalk.routing.ahead import tables_of
 
 UNIT = 1_000_000
@@ -136,3 +139,15 @@ def test_the_scenario_asks_for_what_it_needs() -> None:
         compare(generate("six-node"), unit_us=1)
     with pytest.raises(UsageError, match="two ways"):
         course_of(generate("six-broker"))
+
+
+def test_the_comparison_is_told_in_words_as_data_and_in_pictures(tmp_path: Path) -> None:
+    found = compare(generate("six-node"), rivals=["fast-ospf"], ours=["ropewalk"])
+    assert max(map(len, lines(found))) <= 80
+    told = json.loads(json.dumps(summary(found)))
+    assert [one["scheme"] for one in told["schemes"]] == ["fast-ospf", "ropewalk"]
+    assert means([found, found])[0]["lost"] == told["schemes"][0]["lost"]
+    assert found.packets().groupby("scheme")["latency"].count().to_dict()["ropewalk"] == 150
+    assert all(path.stat().st_size > 10_000 for path in draw(found, tmp_path))
+    with pytest.raises(UsageError, match="no such folder"):
+        draw(found, tmp_path / "nowhere")

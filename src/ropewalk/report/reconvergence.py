@@ -12,7 +12,7 @@ from typing import Any
 from ropewalk.errors import UsageError
 from ropewalk.federation.saving import write_bytes
 from ropewalk.overlay.simulate.measures import Course
-from ropewalk.overlay.simulate.scenario_jia import SCENARIO, Comparison, Run
+from ropewalk.overlay.simulate.scenario_jia import SCENARIO, Comparison, Trial
 
 WIDTH = 80
 PICTURES = ("latency", "loss")
@@ -128,7 +128,7 @@ def _draw_latency(figure: Any, comparison: Comparison) -> None:
     panels[-1].set_xlabel("sent at; all in units of time; lost packets are red")
 
 
-def _draw_packets(axes: Any, run: Run) -> None:
+def _draw_packets(axes: Any, run: Trial) -> None:
     there = [one for one in run.fates if one.latency is not None]
     gone = [one.sent for one in run.fates if one.latency is None]
     axes.set_yscale("log")
@@ -141,7 +141,7 @@ def _draw_packets(axes: Any, run: Run) -> None:
         axes.spines[side].set_visible(False)
 
 
-def _draw_times(axes: Any, run: Run, course: Course) -> None:
+def _draw_times(axes: Any, run: Trial, course: Course) -> None:
     """The thesis' t1 to t4, and the time to reconverge."""
     found, first = run.measures, next((one for one in run.fates if one.latency is not None), None)
     times = {
@@ -156,7 +156,9 @@ def _draw_times(axes: Any, run: Run, course: Course) -> None:
             _write(axes, name, time, 0.92, left=name == "$t_2$")  # t3 may be close to it
     if found.reconverged is not None:
         again = course.fail + found.reconverged
-        axes.plot([course.fail, again], [0.82] * 2, color=MARK, transform=axes.get_xaxis_transform())
+        axes.plot(
+            [course.fail, again], [0.82] * 2, color=MARK, transform=axes.get_xaxis_transform()
+        )
         _write(axes, f"$\\Delta t$ = {found.reconverged:.1f}", again, 0.78, left=False)
 
 

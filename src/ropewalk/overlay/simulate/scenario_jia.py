@@ -99,7 +99,7 @@ OURS = ("ropewalk", "ropewalk-custody")
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class Trial:
     """One scheme: its figures and every packet."""
 
     measures: Measures
@@ -115,9 +115,9 @@ class Comparison:
     course: Course
     unit_us: int
     seed: int
-    runs: tuple[Run, ...]
+    runs: tuple[Trial, ...]
 
-    def of(self, scheme: str) -> Run:
+    def of(self, scheme: str) -> Trial:
         """The run of a scheme; UsageError if it did not run."""
         for run in self.runs:
             if run.measures.scheme == scheme:
@@ -184,7 +184,7 @@ def scheme_of(name: str) -> Scheme:
 
 def run_scheme(
     federation: Federation, scheme: Scheme, course: Course, *, line: Line, seed: int = 0
-) -> Run:
+) -> Trial:
     """One scheme through the scenario."""
     graph, unit_us = federation.graph, line.unit_us
     shares = np.random.default_rng(seed).random(graph.brokers)
@@ -201,7 +201,7 @@ def run_scheme(
     at(course.recover, network.set_link, course.link, True)
     log = network.run(round((course.warm_up + course.until + course.drain) * unit_us))
     fates = fates_of(log, graph, course, unit_us)
-    return Run(measure(scheme.name, log, fates, course, unit_us), fates)
+    return Trial(measure(scheme.name, log, fates, course, unit_us), fates)
 
 
 def course_of(federation: Federation) -> Course:
