@@ -18,7 +18,7 @@ from ropewalk.overlay.simulate.ospf import FAST_OSPF
 from ropewalk.overlay.simulate.scenario_jia import Comparison, compare
 from ropewalk.routing.rivals.timeline import FAST
 
-SEEDS = range(8)
+SEEDS = range(5)
 SHORT, ROUND = ("b1", "b2", "b3"), ("b1", "b2", "b6", "b5", "b3")
 
 
