@@ -5,6 +5,11 @@ In reading order: `faults` and `fault_text` (what can go wrong, as text), `plan`
 and `world` (the run itself), `truth`, `account`, `beliefs` and `invariants` (was it right?), `run`,
 `shrink` and `story` (why not), `summary`, `scenarios`.
 
+Apart from these, the packet network of Jia 2014, 6.3.2: `packets` (queues, lines and a log),
+`routers` (what forwards by a table), `lsa`, `lsdb` and `ospf` (the rival), `plain_pcrt` (the scheme
+of the thesis), `pcrt` (Ropewalk's agents), `measures` and `scenario_jia` (a link fails and
+recovers, scheme by scheme). `flooding` counts what OSPF says of one failure in a large network.
+
 >>> from ropewalk.overlay.simulate import parse_faults
 >>> print(parse_faults("at 0.5 s cut b1--b2 for 800ms")[0])
 at 500 ms cut b1--b2 for 800 ms
