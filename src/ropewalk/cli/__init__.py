@@ -15,6 +15,7 @@ from ropewalk.cli import (
     diff,
     explain,
     generate,
+    lab,
     new,
     paths,
     pipeline,
@@ -34,7 +35,7 @@ class Verbs(typer.core.TyperGroup):
 
     ORDER = (
         *("new", "generate", "read", "verify", "diff", "smv", "route", "paths"),
-        *("place", "pipeline", "trace"),
+        *("place", "pipeline", "lab", "trace"),
         *("explain", "schema", "demo"),
     )
 
@@ -67,6 +68,7 @@ app.add_typer(route.app, name="route")
 app.command("paths")(paths.paths)
 app.add_typer(place.app, name="place")
 app.add_typer(pipeline.app, name="pipeline")
+app.add_typer(lab.app, name="lab")
 app.add_typer(trace.app, name="trace")
 app.command("demo")(demo.demo)
 app.command("explain")(explain.explain)

@@ -36,6 +36,8 @@ class Beliefs:
         self.changes: list[Change] = []
         self.wrong: dict[int, tuple[Links, Links]] = {}
         """At the end, by broker: what it believed to be down, and what it should have."""
+        self.astray: list[tuple[int, int]] = []
+        """How many agents were wrong, from when on."""
         self._walk()
 
     def _permanently_unsure(self, account: Account) -> Links:
@@ -52,6 +54,7 @@ class Beliefs:
             self._should(k)
             wrong = {b for b in self._live if not self._right(b)}
             known_us = spell.from_us if not wrong else None
+            self.astray.append((spell.from_us, len(wrong)))
             while at < len(entries) and entries[at][0] < spell.until_us:
                 us, kind, broker, *rest = entries[at]
                 at += 1
@@ -60,6 +63,7 @@ class Beliefs:
                 if broker in self._live:
                     (wrong.discard if self._right(broker) else wrong.add)(broker)
                     known_us = None if wrong else us if known_us is None else known_us
+                    self.astray.append((us, len(wrong)))
             self.changes.append(Change(spell.from_us, k, known_us))
         self.wrong = {
             b: (self._held[b] - self._ignored, self._down[b])

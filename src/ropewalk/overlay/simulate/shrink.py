@@ -146,5 +146,6 @@ def _simpler(fault: Fault) -> Iterator[Fault]:
 
 
 def _simplicity(fault: Fault) -> tuple[int, int, int]:
-    """Less is simpler: disks that are kept, then short texts, then short times."""
-    return int(not fault.disk), len(str(fault)), fault.for_us or 0
+    """Less is simpler: disks that are kept, then round times, then short ones."""
+    digits = sum(len(str(us or 0).rstrip("0")) for us in (fault.at_us, fault.for_us))
+    return int(not fault.disk), digits, fault.for_us or 0
