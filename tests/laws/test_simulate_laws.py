@@ -27,7 +27,7 @@ tails = st.builds(
 
 def faults_of(kind: str, **fields: st.SearchStrategy[object]) -> st.SearchStrategy[Fault]:
     for_us = st.none() | times
-    return st.builds(Fault, kind=st.just(kind), at_us=times, for_us=for_us, **fields)  # type: ignore[arg-type]
+    return st.builds(Fault, kind=st.just(kind), at_us=times, for_us=for_us, **fields)
 
 
 any_fault = st.one_of(

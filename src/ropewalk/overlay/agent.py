@@ -40,6 +40,7 @@ from ropewalk.overlay.shipping import Shipping
 from ropewalk.overlay.words import (
     CHART,
     INTEREST,
+    LINKS,
     Beat,
     BeatAck,
     Flood,
@@ -178,6 +179,8 @@ class Agent:
         self.deck.now_us = now_us
         self._recover()
         self.liveness.start(settled=settled)
+        if not settled:
+            self.arrivals.start()
         if settled or not self.liveness.faces:
             self.front.synced = True
         return self._finish()
@@ -312,14 +315,22 @@ class Agent:
                 self.front.wanted(item)
         elif item.kind == CHART:
             self.epochs.consider()
-        else:
-            self._refute()
+        elif item.kind == LINKS:
+            self._hear_of_links(item)
         self._moved = True
 
-    def _refute(self) -> None:
-        """A broker that is held for dead and reads it is not dead."""
+    def _hear_of_links(self, item: Item) -> None:
+        """A broker that is held for dead and reads it is not dead.
+
+        Nor does it wait for silence on a link of which the other end says that it is down.
+        """
         if self.me in self.gazette.dead:
             self.liveness.contradict()
+        if item.broker != self.me:
+            for one in item.body.down:
+                face = self.liveness.faces.get(one.link)
+                if face is not None and face.peer == item.broker:
+                    self.liveness.denied(face)
 
     def _changed(self) -> None:
         """What is down has changed, or may have."""

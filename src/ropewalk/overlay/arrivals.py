@@ -18,6 +18,8 @@ from ropewalk.overlay.rules import Rules
 from ropewalk.overlay.shipping import Shipping
 from ropewalk.overlay.words import Address, Letter
 
+CAREFUL = 5
+"""Dead times for which a message without custody may be on its way."""
 RECENT = 4_096
 """Letters without custody that are remembered by origin, so that none is delivered twice."""
 
@@ -45,6 +47,12 @@ class Arrivals:
         self.wake_us = NEVER
         """When receipts are due."""
         self.doubles = 0
+        self.careful_until_us = 0
+        """Until then an earlier life of this agent may have delivered what comes."""
+
+    def start(self) -> None:
+        """What is on its way now without custody may have been delivered before a restart."""
+        self.careful_until_us = self._deck.now_us + CAREFUL * self._deck.settings.dead_us
 
     def arrived(self, letter: Letter, address: Address) -> None:
         """A letter for this broker."""
@@ -72,8 +80,10 @@ class Arrivals:
             self.wake_us = self._deck.now_us + self._deck.settings.receipt_us
 
     def _without_custody(self, letter: Letter, address: Address) -> None:
-        """At most once: a late or doubled one is dropped."""
+        """At most once: a doubled or late one is dropped, or one from before a restart."""
         rule = self._rules.of(letter.topic)
+        if rule.at_most_once and self._deck.now_us < self.careful_until_us:
+            return
         if rule.order != "none":
             stream = (letter.origin, letter.incarnation, letter.topic)
             if letter.number <= self._streams.get(stream, 0):

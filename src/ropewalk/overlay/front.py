@@ -18,6 +18,7 @@ NO_MESSENGER = NoMessenger()
 UNORDERED = Rule(
     custody=True,
     exactly_once=False,
+    at_most_once=False,
     order="none",
     priority=0,
     local=False,

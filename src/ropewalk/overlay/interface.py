@@ -181,7 +181,7 @@ class Interface:
         if (
             self.state is not State.FAILURE
             and beat.incarnation == self.peer_incarnation
-            and beat.number > self.peer_beat
+            and 0 < self.peer_beat < beat.number
         ):
             missed = beat.number - self.peer_beat - 1
             # A sender that stood still has left beats out; the link did not lose them.

@@ -180,6 +180,14 @@ class Liveness:
         if self.shipper is not None:
             self.shipper.lost(face)
 
+    def denied(self, face: Interface) -> None:
+        """The other end holds the link for down: it works both ways or not at all.
+
+        Not right after a recovery: the two ends pass their tests at different times.
+        """
+        if face.up and self._deck.now_us - face.normal_us > self._deck.settings.dead_us:
+            self.fail(face)
+
     def closed(self, link: int) -> None:
         """The connection was closed: no need to wait for silence."""
         face = self.faces.get(link)
@@ -229,6 +237,7 @@ class Liveness:
         face.session += 1
         face.frame_number = 0
         face.quality.afresh()
+        face.peer_beat = 0
         face.suspect_us, face.dead_us = deck.settings.suspect_us, deck.settings.dead_us
         deck.tell("link up", face.link)
         if face.pending:
@@ -360,8 +369,8 @@ class Liveness:
             deck.send(face.link, BeatAck(beat.number, beat.sent_us))
         if restarted and face.up:
             self.fail(face)  # It has forgotten what was on its way: start afresh.
-        elif beat.down and face.up and deck.now_us - face.normal_us > deck.settings.dead_us:
-            self.fail(face)  # It hears nothing of us: a link works both ways or not at all.
+        elif beat.down:
+            self.denied(face)
         self._compare(face, beat)
         face.adapt(deck.settings)
         if face.quality.judge(deck.settings) and face.up:

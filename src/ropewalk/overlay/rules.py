@@ -35,6 +35,7 @@ class Rule:
     custody: bool
     """The origin keeps it until every destination has it."""
     exactly_once: bool
+    at_most_once: bool
     order: str
     priority: int
     local: bool
@@ -50,6 +51,7 @@ def rule_of(topic: Topic) -> Rule:
     return Rule(
         custody=contract.delivery in ("at-least-once", "exactly-once"),
         exactly_once=contract.delivery == "exactly-once",
+        at_most_once=contract.delivery == "at-most-once",
         order=contract.order,
         priority=contract.priority,
         local=topic.scope == "domain",
