@@ -1,6 +1,6 @@
 """The journal of a run, sorted: what was accepted, who was due it, who got it and when."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,9 +14,6 @@ from ropewalk.overlay.simulate.journal import Journal
 from ropewalk.overlay.simulate.plan import Plan, Publication
 from ropewalk.overlay.simulate.truth import Truth
 
-KNOWN_US = 2_000_000
-"""An origin that could reach a subscriber's broker for so long knows of the subscription."""
-
 Reader = tuple[int, str]
 """A subscriber: its broker and its name."""
 
@@ -28,7 +25,8 @@ class Subscription:
     broker: int
     subscriber: str
     pattern: str
-    confirmed_us: int
+    known_us: Mapping[int, int]
+    """By origin: when the subscription was confirmed in its name."""
     ended: bool
 
 
@@ -108,16 +106,18 @@ class Account:
     @cached_property
     def subscriptions(self) -> list[Subscription]:
         """All that were confirmed."""
-        confirmed: dict[tuple[Any, ...], int] = {}
+        confirmed: dict[tuple[Any, ...], dict[int, int]] = {}
         ended = set()
         for us, kind, *which in self.journal.of("confirm", "unsubscribe"):
             if kind == "confirm":
-                confirmed.setdefault(tuple(which), us)
+                known_us = confirmed.setdefault(tuple(which[:3]), {})
+                for origin in which[3]:
+                    known_us.setdefault(origin, us)
             else:
                 ended.add(tuple(which))
         return [
-            Subscription(which[0], which[1], which[2], us, which in ended)
-            for which, us in confirmed.items()
+            Subscription(which[0], which[1], which[2], known_us, which in ended)
+            for which, known_us in confirmed.items()
         ]
 
     @cached_property
@@ -158,29 +158,9 @@ class Account:
         return not local or bool(domain[one.publication.broker] == domain[to.broker])
 
     def _knew(self, one: Acceptance, to: Subscription) -> bool:
-        """Whether the origin had to know of the subscription.
-
-        It was confirmed by all that could be reached; others learn later, and so does one that
-        has lost its disk.
-        """
-        origin, at_us = one.publication.broker, one.published_us
-        if to.confirmed_us > at_us:
-            return False
-        key = (origin, to.broker)
-        if key not in self._always:
-            spells = range(len(self.truth.spells))
-            near = all(origin in self.truth.reached(to.broker, k) for k in spells)
-            self._always[key] = near and origin not in self.destroyed
-        if self._always[key]:
-            return True
-        from_us = to.confirmed_us - KNOWN_US
-        for us, _ in self.destroyed.get(origin, ()):
-            from_us = max(from_us, us) if us <= at_us else from_us
-        return self.truth.together_us(to.broker, origin, from_us, at_us) >= KNOWN_US
-
-    @cached_property
-    def _always(self) -> dict[tuple[int, int], bool]:
-        return {}
+        """Whether the origin had to know of the subscription: it was confirmed in its name."""
+        known_us = to.known_us.get(one.publication.broker)
+        return known_us is not None and known_us <= one.published_us
 
     def name(self, broker: int) -> str:
         """A broker's name."""

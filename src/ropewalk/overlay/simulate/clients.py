@@ -70,7 +70,8 @@ class Clients:
         self._world.hand(host, Unsubscribed(wish.subscriber, wish.pattern))
 
     def _confirmed(self, host: Host, action: Confirmed) -> None:
-        self._world.note("confirm", host.number, action.subscriber, action.pattern)
+        by = action.by or frozenset(range(len(self._world.hosts)))
+        self._world.note("confirm", host.number, action.subscriber, action.pattern, by)
 
     def deliver(self, host: Host, action: Deliver) -> None:
         """The broker hands a letter out; where it must be once, it drops what it has seen."""

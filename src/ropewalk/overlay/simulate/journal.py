@@ -5,7 +5,8 @@ Each entry is (time, kind, where, facts ...); where is a broker's or link's numb
     publish   broker  number             accept   broker  number letter-id
     refuse    broker  number reason      deliver  broker  subscriber number letter-id
     repeat    broker  subscriber number  (a second copy, dropped by the last hop)
-    subscribe, confirm, unsubscribe      broker  subscriber pattern
+    subscribe, unsubscribe               broker  subscriber pattern
+    confirm                              broker  subscriber pattern {origins that know}
     fault, heal       -1  text           truth    -1  links-down brokers-away
     start     broker  incarnation        crash    broker  disk custody
     things    broker  things             tell     broker  what about

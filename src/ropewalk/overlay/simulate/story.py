@@ -119,7 +119,7 @@ class _Teller:
         return told if number in self._cast else ""
 
     def _confirm(self, entry: Entry) -> str:
-        _, _, broker, subscriber, pattern = entry
+        _, _, broker, subscriber, pattern, _ = entry
         told = f"{self._name(broker)}: {subscriber}'s subscription to {pattern} is confirmed"
         return told if self._broker == self._name(broker) else ""
 

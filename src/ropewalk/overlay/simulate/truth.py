@@ -86,16 +86,3 @@ class Truth:
     def near(self, links: Links, brokers: frozenset[int]) -> Links:
         """Those of some links that touch one of the brokers: others cannot be known there."""
         return frozenset(e for e in links if not brokers.isdisjoint(self._ends[e]))
-
-    def together_us(self, a: int, b: int, from_us: int, until_us: int) -> int:
-        """For how long at a stretch two brokers could reach each other within a time."""
-        best = run = 0
-        for k in range(self.spell_at(max(from_us, 0)), self.spell_at(until_us) + 1):
-            spell = self.spells[k]
-            if b not in self.reached(a, k):
-                run = 0
-                continue
-            begin = from_us if spell.from_us == 0 else max(from_us, spell.from_us)
-            run += max(0, min(until_us, spell.until_us) - begin)
-            best = max(best, run)
-        return best
