@@ -1,6 +1,6 @@
 """Laws of order: each letter once, streams in order, receipts that claim nothing too much."""
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.laws.lanes import Line
@@ -8,6 +8,7 @@ from tests.laws.lanes import Line
 SEEDS = st.integers(0, 1 << 32)
 
 
+@settings(max_examples=300)
 @given(SEEDS, st.sampled_from((2, 5, 64)), st.booleans())
 def test_a_lane_gives_each_letter_once_and_streams_in_order(
     seed: int, most: int, ordered: bool

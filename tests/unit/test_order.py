@@ -9,7 +9,7 @@ def letter(number: int, topic: str = "a", priority: int = 0) -> Letter:
     return Letter(7, 1, topic, number, b"", priority=priority)
 
 
-def at(number: int, base: int = 1, after: int = 0, old: int = 0, since: int = 0) -> Address:
+def at(number: int, base: int = 1, after: int = 0, old: int = 0, since: int = 1) -> Address:
     return Address(0, 0, number, base, after, old, since)
 
 
