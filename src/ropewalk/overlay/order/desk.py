@@ -1,0 +1,142 @@
+"""An agent's reading of totally ordered topics: joins them, answers their homes.
+
+What the agent has to do: give every letter that has an `order` to `arrived` before its lane counts
+it; if that is None, drop it (the home sends it again). Deliver what `arrived` and `take` give, in
+that order, once the records written before are safe.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from ropewalk.overlay.order.notes import (
+    Ask,
+    Begin,
+    Begun,
+    Had,
+    Join,
+    Kept,
+    Left,
+    Promised,
+    Reading,
+    Stable,
+)
+from ropewalk.overlay.order.reading import TotalReader
+from ropewalk.overlay.parts import NEVER, Office
+from ropewalk.overlay.words import Letter
+
+
+class Desk:
+    """All totally ordered topics that clients of this broker read; a `Part`."""
+
+    def __init__(self, office: Office, *, most: int, again_us: int) -> None:
+        self.wake_us = NEVER
+        self._office = office
+        self._most, self._again_us = most, again_us
+        self._homes: dict[str, tuple[int, int]] = {}
+        self._readers: dict[str, TotalReader] = {}
+        self._joins = 0
+        self._ready: list[Letter] = []
+
+    def subscribed(self, now_us: int, topic: str) -> None:
+        """Clients of this broker want the topic."""
+        if topic not in self._readers:
+            self._joins += 1
+            token = (self._office.incarnation, self._joins)
+            self._office.write(Join(topic, token))
+            self._readers[topic] = TotalReader(topic, token, self._most, self._office.write)
+            self._join(now_us, topic)
+
+    def left(self, topic: str) -> None:
+        """They no longer do."""
+        if self._readers.pop(topic, None):
+            self._office.write(Left(topic))
+
+    def reader(self, topic: str) -> TotalReader | None:
+        """The reader of a topic."""
+        return self._readers.get(topic)
+
+    def arrived(self, letter: Letter) -> list[Letter] | None:
+        """What may be delivered now; None if the letter must not be acknowledged.
+
+        A topic that nobody reads here takes its letters and gives none.
+        """
+        reader = self._readers.get(letter.topic)
+        return reader.arrived(letter) if reader else []
+
+    def take(self) -> list[Letter]:
+        """What a new term has released; deliver it before anything that arrives later."""
+        ready, self._ready = self._ready, []
+        return ready
+
+    def appointed(self, now_us: int, topic: str, home: int, term: int) -> None:
+        """The council has decided who numbers a topic from this term on."""
+        if term >= self._homes.get(topic, (0, 0))[1]:
+            self._homes[topic] = (home, term)
+            self._soon(now_us)
+
+    def heard(self, now_us: int, sender: int, body: Any) -> bool:
+        """A note from a home."""
+        if not isinstance(body, Ask | Begin | Stable):
+            return False
+        reader = self._readers.get(body.topic)
+        if reader is None:
+            return True
+        match body:
+            case Ask():
+                if (answer := reader.ask(body)) is not None:
+                    self._office.note(sender, answer)
+                self._soon(now_us)
+            case Begin():
+                self._begin(sender, reader, body)
+            case Stable():
+                if reader.stable_through(body):
+                    self._office.note(sender, Had(body.topic, body.ballot, body.upto))
+        return True
+
+    def due(self, now_us: int) -> None:
+        """Ask to join where no home has said where to begin."""
+        self.wake_us = NEVER
+        for topic in self._readers:
+            self._join(now_us, topic)
+
+    def changed(self, now_us: int) -> None:
+        """Others can be reached, or no longer."""
+        self._soon(now_us)
+
+    def recover(self, now_us: int, records: Iterable[Any]) -> None:
+        """Go on where the reader was."""
+        for record in records:
+            self._recall(record)
+        self._soon(now_us)
+
+    def state(self) -> list[Reading]:
+        """Records that replace all earlier ones."""
+        return [reader.state() for reader in self._readers.values()]
+
+    def _recall(self, record: Any) -> None:
+        if isinstance(record, Left):
+            self._readers.pop(record.topic, None)
+        elif isinstance(record, Join | Reading):
+            token, write = record.token, self._office.write
+            reader = TotalReader(record.topic, token, self._most, write)
+            reader.restore(record)
+            self._readers[record.topic] = reader
+        elif isinstance(record, Kept) and record.letter.topic in self._readers:
+            self._readers[record.letter.topic].restore(record)
+        elif isinstance(record, Begin | Promised | Stable) and record.topic in self._readers:
+            self._readers[record.topic].restore(record)
+
+    def _begin(self, home: int, reader: TotalReader, note: Begin) -> None:
+        ready = reader.begin(note)
+        if ready is not None:
+            self._ready += ready
+            self._office.note(home, Begun(note.topic, note.ballot, note.token))
+
+    def _join(self, now_us: int, topic: str) -> None:
+        home, term = self._homes.get(topic, (-1, 0))
+        if term > self._readers[topic].begun[0]:
+            self._office.note(home, Join(topic, self._readers[topic].token))
+            self._soon(now_us)
+
+    def _soon(self, now_us: int) -> None:
+        self.wake_us = min(self.wake_us, now_us + self._again_us)
