@@ -9,18 +9,20 @@ from collections.abc import Iterable
 from ropewalk.overlay.order.notes import Stream
 from ropewalk.overlay.words import Letter
 
+MOST_GAPS = 8_192
+"""Of a stream; more than an origin's window, so that only letters given up are forgotten."""
+
 
 class Known:
     """A set of letter ids of one topic.
 
-    >>> known = Known(8)
+    >>> known = Known()
     >>> known.learn(Letter(1, 1, "t", 2, b""))
     >>> [known.knows(Letter(1, 1, "t", number, b"")) for number in (1, 2, 3)]
     [False, True, False]
     """
 
-    def __init__(self, most_gaps: int, streams: Iterable[Stream] = ()) -> None:
-        self._most = most_gaps
+    def __init__(self, streams: Iterable[Stream] = ()) -> None:
         self._last: dict[tuple[int, int], int] = {}
         self._gaps: dict[tuple[int, int], set[int]] = {}
         self._since: dict[int, int] = {}
@@ -61,7 +63,7 @@ class Known:
     def _learn(self, stream: tuple[int, int], number: int) -> None:
         last = self._last.get(stream, 0)
         if number > last + 1:
-            self._open_gaps(stream, range(max(last + 1, number - self._most), number))
+            self._open_gaps(stream, range(max(last + 1, number - MOST_GAPS), number))
         if number > last:
             self._last[stream] = number
         elif stream in self._gaps:
@@ -70,7 +72,7 @@ class Known:
     def _open_gaps(self, stream: tuple[int, int], numbers: Iterable[int]) -> None:
         """The oldest gaps close when there are too many: their letters were given up."""
         gaps = self._gaps.get(stream, set()).union(numbers)
-        self._gaps[stream] = set(sorted(gaps)[-self._most :])
+        self._gaps[stream] = set(sorted(gaps)[-MOST_GAPS:])
 
     def _join(self, stream: tuple[int, int], last: int, gaps: tuple[int, ...]) -> None:
         mine, missing = self._last.get(stream, 0), self._gaps.get(stream, set())

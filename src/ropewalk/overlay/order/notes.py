@@ -167,3 +167,4 @@ class Reading(Wire, frozen=True, tag="or"):
     letters: tuple[Letter, ...]
     absent: tuple[tuple[int, Id], ...]
     streams: tuple[Stream, ...]
+    before: tuple[Stream, ...]

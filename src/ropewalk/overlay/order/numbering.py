@@ -26,7 +26,7 @@ class Numbering:
     def __init__(self, opened: Opened, most: int) -> None:
         self.topic, self.ballot, self.plan = opened.topic, opened.ballot, opened.plan
         self.number, self.stable = opened.number, opened.stable
-        self.known = Known(most, opened.streams)
+        self.known = Known(opened.streams)
         self.readers = {reader: (token, first) for reader, token, first in opened.readers}
         self.begun: set[int] = set()
         """Readers that have confirmed their `Begin`."""

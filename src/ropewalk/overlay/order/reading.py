@@ -52,7 +52,10 @@ class TotalReader:
         self._most, self._write = most, write
         self._kept: dict[int, Letter] = {}
         self._absent: dict[int, Id] = {}
-        self._known = Known(most)
+        self._known = Known()
+        """What was delivered here."""
+        self._before = Known()
+        """Numbered before this reader's time: neither to be delivered nor vouched for."""
 
     def arrived(self, letter: Letter) -> list[Letter] | None:
         """What may be delivered now, in order; None for a letter that must not be acknowledged."""
@@ -75,7 +78,7 @@ class TotalReader:
         self._write(note)
         self.promised = self.begun = note.ballot
         self.next, self.floor, self.stable = note.first, note.first - 1, 0
-        self._known.join(note.streams)
+        self._before.join(note.streams)
         self._relabel(note)
         return self._in_order()
 
@@ -110,6 +113,7 @@ class TotalReader:
     def close(self, origin: int, since: int) -> None:
         """Incarnations of an origin below this one say nothing more."""
         self._known.close(origin, since)
+        self._before.close(origin, since)
 
     def state(self) -> Reading:
         """A record that replaces all earlier ones of this topic."""
@@ -124,6 +128,7 @@ class TotalReader:
             letters=tuple(self._kept.values()),
             absent=tuple(self._absent.items()),
             streams=self._known.streams(),
+            before=self._before.streams(),
         )
 
     def restore(self, record: Any) -> None:
@@ -150,7 +155,7 @@ class TotalReader:
         while self.next in self._kept:
             letter = self._kept[self.next]
             self.next += 1
-            if not self._known.knows(letter):
+            if not self._known.knows(letter) and not self._before.knows(letter):
                 self._known.learn(letter)
                 ready.append(letter)
         return ready
@@ -186,4 +191,5 @@ class TotalReader:
         self.next, self.floor, self.stable = record.next, record.floor, record.stable
         self._kept = {(one.order or NOBODY)[1]: one for one in record.letters}
         self._absent = dict(record.absent)
-        self._known = Known(self._most, record.streams)
+        self._known = Known(record.streams)
+        self._before = Known(record.before)

@@ -87,8 +87,11 @@ class Sequencer:
         book = self._books.get(topic)
         if book is None or book.ballot[0] != order[0]:
             return None
+        id_ = book.done(order[1])
         self._soon()
-        return book.done(order[1])
+        if 4 * (book.stable - book.written) >= self._most:
+            self._remind(topic, book)  # readers must not fill up before the next time
+        return id_
 
     def take(self) -> list[Letter]:
         """Letters that are to be sent to the audience again, or for the first time in this term."""
@@ -109,7 +112,7 @@ class Sequencer:
         self._terms[topic] = term
         if home == self._office.me and topic not in self._books and topic not in self._takeovers:
             ballot = (term, self._office.incarnation)
-            self._takeovers[topic] = Takeover(topic, ballot, self._most)
+            self._takeovers[topic] = Takeover(topic, ballot)
             self._press_on()
 
     def exclude(self, now_us: int, reader: int) -> None:

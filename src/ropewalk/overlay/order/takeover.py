@@ -55,9 +55,8 @@ class Answer(Struct):
 class Takeover:
     """The questions of one new home about one topic."""
 
-    def __init__(self, topic: str, ballot: Ballot, most: int) -> None:
+    def __init__(self, topic: str, ballot: Ballot) -> None:
         self.topic, self.ballot = topic, ballot
-        self._most = most
         self._answers: dict[int, Answer] = {}
 
     def asks(self, readers: frozenset[int]) -> dict[int, Ask]:
@@ -89,7 +88,7 @@ class Takeover:
 
     def known(self) -> Known:
         """All that any reader has delivered."""
-        known = Known(self._most)
+        known = Known()
         for answer in self._answers.values():
             known.join(answer.streams)
         return known
@@ -111,7 +110,7 @@ class Takeover:
 
     def _left_over(self, labels: dict[Id, int], leading: list[Answer]) -> list[Id]:
         """Of readers that the newest term had left out: what it does not know comes last."""
-        known = Known(self._most)
+        known = Known()
         for answer in leading:
             known.join(answer.streams)
         others = [one for one in self._answers.values() if one.begun != leading[0].begun]
