@@ -4,7 +4,7 @@ Messages are lost, doubled and overtaken; agents crash with and without their di
 and go; the council appoints homes, and agents hear of it late. Writing to the log is safe at once.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from random import Random
 from typing import Any
@@ -24,6 +24,8 @@ class Message:
     to: int
     kind: str
     body: Any
+    incarnation: int = 0
+    """Of the home in whose lane it goes."""
 
 
 class Node:
@@ -85,14 +87,17 @@ class Node:
                 self.world.post(Message(self.me, self.home, "letter", letter))
         for order, who in self.custody.items():
             for reader in sorted(who):
-                self.world.post(Message(self.me, reader, "numbered", self.letters[order]))
+                self.world.post(self.numbered(reader, self.letters[order]))
+
+    def numbered(self, reader: int, letter: Letter) -> Message:
+        return Message(self.me, reader, "numbered", letter, self.incarnation)
 
     def send_on(self, letter: Letter) -> None:
         assert letter.order
         self.letters[letter.order] = letter
         self.custody[letter.order] = set(self.sequencer.audience(TOPIC))
         for reader in sorted(self.custody[letter.order]):
-            self.world.post(Message(self.me, reader, "numbered", letter))
+            self.world.post(self.numbered(reader, letter))
 
     def settle(self) -> None:
         audience = self.sequencer.audience(TOPIC)
@@ -115,23 +120,25 @@ class Node:
                 if numbered:
                     self.send_on(numbered)
             case "numbered":
-                self.read(message.sender, body)
-            case "ack":
+                self.read(message, body)
+            case "ack" if message.incarnation == self.incarnation:
                 self.custody.get(body, set()).discard(message.sender)
             case "done":
                 self.world.kept[self.me].pop(body, None)
 
-    def read(self, home: int, letter: Letter) -> None:
+    def read(self, message: Message, letter: Letter) -> None:
         if self.world.by_arrival:
             seen = self.world.delivered[self.me]
             self.deliver([] if letter.id in seen else [letter])
-            self.desk.arrived(letter)
+            self.desk.arrived(letter, message.incarnation)
             ready: list[Letter] | None = []
         else:
-            ready = self.desk.arrived(letter)
+            ready = self.desk.arrived(letter, message.incarnation)
         if ready is not None:
             self.deliver(ready)
-            self.world.post(Message(self.me, home, "ack", letter.order))
+            self.world.post(
+                replace(message, sender=self.me, to=message.sender, kind="ack", body=letter.order)
+            )
 
     def deliver(self, letters: list[Letter]) -> None:
         if not self.world.by_arrival or len(letters) < 2:

@@ -55,13 +55,14 @@ class Desk:
         """The reader of a topic."""
         return self._readers.get(topic)
 
-    def arrived(self, letter: Letter) -> list[Letter] | None:
+    def arrived(self, letter: Letter, sender: int) -> list[Letter] | None:
         """What may be delivered now; None if the letter must not be acknowledged.
 
+        `sender` is the incarnation of the home whose lane it came in.
         A topic that nobody reads here takes its letters and gives none.
         """
         reader = self._readers.get(letter.topic)
-        return reader.arrived(letter) if reader else []
+        return reader.arrived(letter, sender) if reader else []
 
     def take(self) -> list[Letter]:
         """What a new term has released; deliver it before anything that arrives later."""

@@ -57,10 +57,16 @@ class TotalReader:
         self._before = Known()
         """Numbered before this reader's time: neither to be delivered nor vouched for."""
 
-    def arrived(self, letter: Letter) -> list[Letter] | None:
-        """What may be delivered now, in order; None for a letter that must not be acknowledged."""
+    def arrived(self, letter: Letter, sender: int) -> list[Letter] | None:
+        """What may be delivered now, in order; None for a letter that must not be acknowledged.
+
+        `sender` is the incarnation of the home that sent this copy: one from before the ballot was
+        numbered by a home that has forgotten it since.
+        """
         term, number = letter.order or NOBODY
-        if term != self.begun[0] or self.promised > self.begun or number > self.floor + self._most:
+        if term != self.begun[0] or sender < self.begun[1] or self.promised > self.begun:
+            return None
+        if number > self.floor + self._most:
             return None
         if number < self.next or number in self._kept:
             return []
@@ -138,7 +144,7 @@ class TotalReader:
             case Reading():
                 self._resume(record)
             case Kept():
-                self.arrived(record.letter)
+                self.arrived(record.letter, self.begun[1])
             case Begin():
                 self.begin(record)
             case Promised():
