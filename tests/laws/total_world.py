@@ -155,6 +155,7 @@ class World:
     by_arrival: bool = False
     lossy: float = 0.25
     disks_fail: bool = True
+    mishaps: float = 0.02
     told: list[tuple[Any, ...]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -275,7 +276,7 @@ class World:
                 self.publish()
             elif chance < 0.16:
                 self.tick()
-            elif chance < 0.98:
+            elif chance < 1 - self.mishaps:
                 self.arrive()
             else:
                 self.mishap()

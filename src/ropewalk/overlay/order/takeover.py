@@ -89,13 +89,13 @@ class Takeover:
     def known(self) -> Known:
         """All that any reader has delivered."""
         known = Known()
-        for answer in self._answers.values():
+        for answer in self._whole():
             known.join(answer.streams)
         return known
 
     def union(self) -> list[Letter]:
         """The tails in the old order, with their numbers in the new term."""
-        answers = list(self._answers.values())
+        answers = self._whole()
         newest = max((one.begun for one in answers), default=NOBODY)
         leading = [one for one in answers if one.begun == newest]
         stable = max((one.stable for one in leading), default=0)
@@ -108,12 +108,16 @@ class Takeover:
             for number, id_ in enumerate(ordered, 1)
         ]
 
+    def _whole(self) -> list[Answer]:
+        """Answers that are complete: one that broke off vouches for letters that it did not give."""
+        return [answer for answer in self._answers.values() if answer.last]
+
     def _left_over(self, labels: dict[Id, int], leading: list[Answer]) -> list[Id]:
         """Of readers that the newest term had left out: what it does not know comes last."""
         known = Known()
         for answer in leading:
             known.join(answer.streams)
-        others = [one for one in self._answers.values() if one.begun != leading[0].begun]
+        others = [one for one in self._whole() if one.begun != leading[0].begun]
         found: dict[Id, tuple[Ballot, int]] = {}
         for answer in others:
             for id_, letter in answer.letters.items():
