@@ -78,7 +78,8 @@ class Node:
                 part.due(self.world.now_us)
         for letter in self.sequencer.take():
             self.send_on(letter)
-        self.deliver(self.desk.take())
+        begun = self.desk.take()
+        self.deliver([] if self.world.by_arrival else begun)
         self.settle()
 
     def resend(self) -> None:
@@ -127,13 +128,9 @@ class Node:
                 self.world.kept[self.me].pop(body, None)
 
     def read(self, message: Message, letter: Letter) -> None:
+        ready = self.desk.arrived(letter, message.incarnation)
         if self.world.by_arrival:
-            seen = self.world.delivered[self.me]
-            self.deliver([] if letter.id in seen else [letter])
-            self.desk.arrived(letter, message.incarnation)
-            ready: list[Letter] | None = []
-        else:
-            ready = self.desk.arrived(letter, message.incarnation)
+            ready = [] if letter.id in self.world.delivered[self.me] else [letter]
         if ready is not None:
             self.deliver(ready)
             self.world.post(
@@ -141,8 +138,7 @@ class Node:
             )
 
     def deliver(self, letters: list[Letter]) -> None:
-        if not self.world.by_arrival or len(letters) < 2:
-            self.world.delivered[self.me] += [letter.id for letter in letters]
+        self.world.delivered[self.me] += [letter.id for letter in letters]
 
 
 @dataclass

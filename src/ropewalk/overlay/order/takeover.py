@@ -109,7 +109,7 @@ class Takeover:
         ]
 
     def _whole(self) -> list[Answer]:
-        """Answers that are complete: one that broke off vouches for letters that it did not give."""
+        """Answers that are complete: one that broke off vouches for letters it did not give."""
         return [answer for answer in self._answers.values() if answer.last]
 
     def _left_over(self, labels: dict[Id, int], leading: list[Answer]) -> list[Id]:
