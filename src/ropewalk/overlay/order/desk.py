@@ -8,10 +8,13 @@ that order, once the records written before are safe.
 from collections.abc import Iterable
 from typing import Any
 
+from msgspec.structs import replace
+
 from ropewalk.overlay.order.notes import (
     Ask,
     Begin,
     Begun,
+    Fenced,
     Had,
     Join,
     Kept,
@@ -19,8 +22,13 @@ from ropewalk.overlay.order.notes import (
     Promised,
     Reading,
     Stable,
+    Tail,
+    Token,
+    Vouch,
+    Vowed,
 )
 from ropewalk.overlay.order.reading import TotalReader
+from ropewalk.overlay.order.vows import Vows
 from ropewalk.overlay.parts import NEVER, Office
 from ropewalk.overlay.words import Letter
 
@@ -34,6 +42,7 @@ class Desk:
         self._most, self._again_us = most, again_us
         self._homes: dict[str, tuple[int, int]] = {}
         self._readers: dict[str, TotalReader] = {}
+        self._vows: dict[str, Vows] = {}
         self._joins = 0
         self._ready: list[Letter] = []
 
@@ -43,7 +52,7 @@ class Desk:
             self._joins += 1
             token = (self._office.incarnation, self._joins)
             self._office.write(Join(topic, token))
-            self._readers[topic] = TotalReader(topic, token, self._most, self._office.write)
+            self._readers[topic] = self._new_reader(topic, token)
             self._join(now_us, topic)
 
     def left(self, topic: str) -> None:
@@ -77,21 +86,20 @@ class Desk:
 
     def heard(self, now_us: int, sender: int, body: Any) -> bool:
         """A note from a home."""
-        if not isinstance(body, Ask | Begin | Stable):
-            return False
-        reader = self._readers.get(body.topic)
-        if reader is None:
-            return True
         match body:
             case Ask():
-                if (answer := reader.ask(body)) is not None:
-                    self._office.note(sender, answer)
+                self._asked(sender, body)
                 self._soon(now_us)
+            case Vouch():
+                self._office.note(sender, self._vow(body.topic).vouch(body))
             case Begin():
-                self._begin(sender, reader, body)
+                self._begin(sender, body)
             case Stable():
-                if reader.stable_through(body):
+                reader = self._readers.get(body.topic)
+                if reader is None or reader.stable_through(body):
                     self._office.note(sender, Had(body.topic, body.ballot, body.upto))
+            case _:
+                return False
         return True
 
     def due(self, now_us: int) -> None:
@@ -110,25 +118,47 @@ class Desk:
             self._recall(record)
         self._soon(now_us)
 
-    def state(self) -> list[Reading]:
+    def state(self) -> list[Vowed | Reading]:
         """Records that replace all earlier ones."""
-        return [reader.state() for reader in self._readers.values()]
+        vows = [one.state() for one in self._vows.values()]
+        return [*vows, *(reader.state() for reader in self._readers.values())]
 
     def _recall(self, record: Any) -> None:
         if isinstance(record, Left):
             self._readers.pop(record.topic, None)
         elif isinstance(record, Join | Reading):
-            token, write = record.token, self._office.write
-            reader = TotalReader(record.topic, token, self._most, write)
+            reader = self._new_reader(record.topic, record.token)
             reader.restore(record)
             self._readers[record.topic] = reader
+        elif isinstance(record, Vowed):
+            self._vow(record.topic).restore(record)
         elif isinstance(record, Kept) and record.letter.topic in self._readers:
             self._readers[record.letter.topic].restore(record)
         elif isinstance(record, Begin | Promised | Stable) and record.topic in self._readers:
             self._readers[record.topic].restore(record)
 
-    def _begin(self, home: int, reader: TotalReader, note: Begin) -> None:
-        ready = reader.begin(note)
+    def _vow(self, topic: str) -> Vows:
+        return self._vows.setdefault(topic, Vows(topic, self._office.write))
+
+    def _new_reader(self, topic: str, token: Token) -> TotalReader:
+        reader = TotalReader(topic, token, self._most, self._office.write)
+        reader.promised = self._vow(topic).ballot
+        return reader
+
+    def _asked(self, home: int, ask: Ask) -> None:
+        """A new home wants to know what is known here: as a member, and as a reader."""
+        vows, reader = self._vow(ask.topic), self._readers.get(ask.topic)
+        answer: Tail | Fenced | None = Fenced(ask.topic, vows.ballot)
+        if vows.promise(ask.ballot):
+            answer = reader.ask(ask) if reader else vows.silent(ask)
+        if isinstance(answer, Tail):
+            answer = replace(answer, vouched=tuple(sorted(vows.readers)))
+        if answer is not None:
+            self._office.note(home, answer)
+
+    def _begin(self, home: int, note: Begin) -> None:
+        reader = self._readers.get(note.topic)
+        ready = reader.begin(note) if reader else None
         if ready is not None:
             self._ready += ready
             self._office.note(home, Begun(note.topic, note.ballot, note.token))

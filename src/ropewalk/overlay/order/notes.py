@@ -43,10 +43,40 @@ class Tail(Wire, frozen=True, tag="ot"):
     absent: tuple[tuple[int, Id], ...] = ()
     """Labels whose letters have not come to this reader."""
     streams: tuple[Stream, ...] = ()
+    reads: bool = True
+    """False for a member that does not read the topic."""
+    vouched: tuple[int, ...] = ()
+    """Readers of older homes that this member knows of."""
+
+
+class Vouch(Wire, frozen=True, tag="ov"):
+    """A home is about to have these readers: a majority of members must know of them first."""
+
+    topic: str
+    ballot: Ballot
+    readers: tuple[int, ...]
+
+
+class Vouched(Wire, frozen=True, tag="oV"):
+    """The answer of a member that obeys no newer ballot."""
+
+    topic: str
+    ballot: Ballot
+    readers: tuple[int, ...]
+
+
+class Vowed(Wire, frozen=True, tag="ow"):
+    """A member's record: the newest ballot it obeys, and the readers that it knows of."""
+
+    topic: str
+    ballot: Ballot
+    vouched: Ballot
+    """The ballot whose readers these are."""
+    readers: tuple[int, ...]
 
 
 class Fenced(Wire, frozen=True, tag="of"):
-    """The reader obeys a newer ballot."""
+    """The reader or member obeys a newer ballot."""
 
     topic: str
     ballot: Ballot

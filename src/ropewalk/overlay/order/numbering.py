@@ -32,6 +32,8 @@ class Numbering:
         """Readers that have confirmed their `Begin`."""
         self.told: dict[int, int] = {}
         """Up to where each reader knows what is stable."""
+        self.seen: set[int] = set()
+        """Readers that the agent has heard of: one that it no longer hears of has left."""
         self._joining = dict(opened.joining)
         self.written = opened.stable
         """Up to where the log knows what is stable."""

@@ -30,9 +30,13 @@ from ropewalk.overlay.order.notes import (
     Opened,
     Stable,
     Tail,
+    Token,
+    Vouch,
+    Vouched,
 )
 from ropewalk.overlay.order.numbering import Numbering, opening
 from ropewalk.overlay.order.takeover import Takeover
+from ropewalk.overlay.order.vows import Vouching
 from ropewalk.overlay.parts import NEVER, Office
 from ropewalk.overlay.words import Letter
 
@@ -57,6 +61,8 @@ class Sequencer:
         self._books: dict[str, Numbering] = {}
         self._takeovers: dict[str, Takeover] = {}
         self._excluded: set[int] = set()
+        self._joins: dict[tuple[str, int], tuple[Token, Vouching]] = {}
+        """Readers that want to join, until a majority of members vouches for them."""
         self._to_send: list[Letter] = []
         self._waits_for: dict[str, set[int]] = {}
         self._majority = True
@@ -101,7 +107,12 @@ class Sequencer:
     def audience(self, topic: str) -> frozenset[int]:
         """Who gets the topic's letters."""
         book = self._books.get(topic)
-        return frozenset(book.readers) & self._existing(topic) if book else frozenset()
+        if book is None:
+            return frozenset()
+        existing = self._readers(topic)
+        book.seen |= existing
+        left = book.seen - existing
+        return frozenset(book.readers) - left - self._excluded
 
     def appointed(self, now_us: int, topic: str, home: int, term: int) -> None:
         """The council has decided who numbers a topic from this term on."""
@@ -112,7 +123,7 @@ class Sequencer:
         self._terms[topic] = term
         if home == self._office.me and topic not in self._books and topic not in self._takeovers:
             ballot = (term, self._office.incarnation)
-            self._takeovers[topic] = Takeover(topic, ballot)
+            self._takeovers[topic] = Takeover(topic, ballot, self._excluded)
             self._press_on()
 
     def exclude(self, now_us: int, reader: int) -> None:
@@ -133,6 +144,8 @@ class Sequencer:
         match body:
             case Tail():
                 self._answered(sender, body)
+            case Vouched():
+                self._vouched(sender, body)
             case Fenced():
                 self._fenced(body)
             case Join():
@@ -153,6 +166,8 @@ class Sequencer:
         self._press_on()
         for topic, book in self._books.items():
             self._remind(topic, book)
+        for _, vouching in self._joins.values():
+            self._ask_to_vouch(vouching)
 
     def changed(self, now_us: int) -> None:
         """Others can be reached, or no longer."""
@@ -188,9 +203,6 @@ class Sequencer:
         elif isinstance(record, Excluded):
             self._excluded.add(record.reader)
 
-    def _existing(self, topic: str) -> frozenset[int]:
-        return self._readers(topic) - self._excluded
-
     def _has_majority(self) -> bool:
         members = self._members()
         return 2 * len(members & self._office.reachable()) > len(members)
@@ -210,6 +222,7 @@ class Sequencer:
             del self._takeovers[topic]
         if (book := self._books.get(topic)) and book.ballot[0] < term:
             del self._books[topic]
+            self._joins = {key: join for key, join in self._joins.items() if key[0] != topic}
             self._to_send = [one for one in self._to_send if one.topic != topic]
             self._office.tell("home resigned", topic, book.ballot[0], term)
 
@@ -226,22 +239,47 @@ class Sequencer:
         if takeover is None:
             return
         takeover.heard(reader, tail)
-        missing = takeover.asks(self._existing(tail.topic))
+        missing = takeover.asks(self._readers(tail.topic), self._members())
         if reader in missing:
             self._office.note(reader, missing[reader])
-        elif not missing:
+        elif not missing and takeover.vouching is None:
             self._press_on()
 
+    def _vouched(self, member: int, answer: Vouched) -> None:
+        takeover = self._takeovers.get(answer.topic)
+        if takeover and takeover.vouching:
+            takeover.vouching.heard(member, answer)
+            if takeover.vouching.enough(self._members()):
+                self._press_on()
+        for (topic, reader), (token, vouching) in list(self._joins.items()):
+            vouching.heard(member, answer)
+            if vouching.enough(self._members()):
+                del self._joins[topic, reader]
+                self._admit(topic, reader, token)
+
     def _press_on(self) -> None:
-        for topic, takeover in list(self._takeovers.items()):
-            missing = takeover.asks(self._existing(topic))
-            if not missing and self._has_majority():
-                self._open_term(takeover)
-                continue
-            self._complain(topic, set(missing) - self._office.reachable())
-            for reader, ask in missing.items():
-                self._office.note(reader, ask)
+        for takeover in list(self._takeovers.values()):
+            if takeover.vouching is None:
+                self._ask(takeover)
+            if takeover.vouching is not None:
+                self._ask_to_vouch(takeover.vouching)
+                if takeover.vouching.enough(self._members()) and self._has_majority():
+                    self._open_term(takeover)
+
+    def _ask(self, takeover: Takeover) -> None:
+        topic, readers = takeover.topic, self._readers(takeover.topic)
+        asks = takeover.asks(readers, self._members())
+        self._complain(topic, takeover.missing(readers) - self._office.reachable())
+        for one, ask in asks.items():
+            self._office.note(one, ask)
             self._soon()
+        if not asks:
+            takeover.vouching = Vouching(Vouch(topic, takeover.ballot, tuple(takeover.tokens())))
+
+    def _ask_to_vouch(self, vouching: Vouching) -> None:
+        self._soon()
+        for member in vouching.missing(self._members()):
+            self._office.note(member, vouching.note)
 
     def _complain(self, topic: str, unreachable: set[int]) -> None:
         if unreachable and unreachable != self._waits_for.get(topic):
@@ -250,7 +288,7 @@ class Sequencer:
 
     def _open_term(self, takeover: Takeover) -> None:
         topic = takeover.topic
-        tokens = takeover.tokens(self._existing(topic)).items()
+        tokens = takeover.tokens().items()
         opened = opening(topic, takeover.ballot, takeover.union(), takeover.known(), tokens)
         self._office.write(opened)
         book = self._books[topic] = Numbering(opened, self._most)
@@ -276,9 +314,17 @@ class Sequencer:
         book = self._books.get(join.topic)
         if book is None or reader in self._excluded:
             return
-        if reader not in book.readers or book.readers[reader][0] != join.token:
-            record = book.admission(reader, join.token)
-            self._office.write(record)
-            book.admit(record)
+        if book.readers.get(reader, (None, 0))[0] == join.token:
+            self._office.note(reader, book.begin(reader))
+        elif self._joins.get((join.topic, reader), (None,))[0] != join.token:
+            vouching = Vouching(Vouch(join.topic, book.ballot, (reader,)))
+            self._joins[join.topic, reader] = (join.token, vouching)
+            self._ask_to_vouch(vouching)
+
+    def _admit(self, topic: str, reader: int, token: Token) -> None:
+        book = self._books[topic]
+        record = book.admission(reader, token)
+        self._office.write(record)
+        book.admit(record)
         self._office.note(reader, book.begin(reader))
         self._soon()

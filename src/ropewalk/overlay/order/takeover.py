@@ -2,7 +2,8 @@
 
 The council appoints a home for a term. The new home asks every reader for its *tail*: the letters
 it keeps beyond the stable point, delivered or not. A reader that answers obeys no older home from
-then on. When ALL readers have answered, the union of the tails gets the first numbers of the new
+then on. A majority of the members is asked too, for readers that the new home has not heard of
+(`vows`). When ALL readers have answered, the union of the tails gets the first numbers of the new
 term, in the old order, and new letters come after it. Readers pass over what they have delivered.
 
 Why all readers keep one order. A letter that some reader has delivered in the old term is stable
@@ -28,6 +29,7 @@ from msgspec.structs import replace
 
 from ropewalk.overlay.order.known import Known
 from ropewalk.overlay.order.notes import NOBODY, Ask, Ballot, Id, Stream, Tail, Token
+from ropewalk.overlay.order.vows import Vouching
 from ropewalk.overlay.words import Letter
 
 
@@ -42,6 +44,8 @@ class Answer(Struct):
     labels: dict[Id, int] = field(default_factory=dict)
     letters: dict[Id, Letter] = field(default_factory=dict)
     streams: tuple[Stream, ...] = ()
+    reads: bool = True
+    vouched: tuple[int, ...] = ()
 
     def add(self, tail: Tail) -> None:
         """Take the next piece."""
@@ -55,36 +59,47 @@ class Answer(Struct):
 class Takeover:
     """The questions of one new home about one topic."""
 
-    def __init__(self, topic: str, ballot: Ballot) -> None:
+    def __init__(self, topic: str, ballot: Ballot, excluded: set[int]) -> None:
         self.topic, self.ballot = topic, ballot
+        self.excluded = excluded
+        self.vouching: Vouching | None = None
+        """For its readers, once all have answered."""
         self._answers: dict[int, Answer] = {}
 
-    def asks(self, readers: frozenset[int]) -> dict[int, Ask]:
-        """What is still to be asked of whom."""
+    def asks(self, readers: frozenset[int], members: frozenset[int]) -> dict[int, Ask]:
+        """What is still to be asked of whom; empty when enough is known."""
+        silent = {one for one in members if not self._told(one)}
+        wanted = self.missing(readers)
+        if 2 * len(silent) >= len(members):
+            wanted |= silent
         return {
-            reader: Ask(self.topic, self.ballot, self._answers.get(reader, Answer()).upto)
-            for reader in sorted(self.missing(readers))
+            one: Ask(self.topic, self.ballot, self._answers.get(one, Answer()).upto)
+            for one in sorted(wanted)
         }
 
     def heard(self, reader: int, tail: Tail) -> None:
-        """A reader has answered."""
-        if tail.ballot != self.ballot:
+        """A reader has answered; what comes after the vouching began changes nothing any more."""
+        if tail.ballot != self.ballot or self.vouching is not None:
             return
-        if tail.after == 0:
-            self._answers[reader] = Answer(tail.token, tail.begun, streams=tail.streams)
-        answer = self._answers.get(reader, Answer())
-        if tail.token != answer.token:
-            self._answers.pop(reader, None)  # it has lost its memory: ask it anew
-        elif tail.after == answer.upto and not answer.last:
+        if reader in self._answers and self._answers[reader].token != tail.token:
+            del self._answers[reader]  # it has forgotten everything, or left: begin anew
+        if reader not in self._answers and tail.after == 0:
+            self._answers[reader] = Answer(
+                tail.token, tail.begun, streams=tail.streams, reads=tail.reads, vouched=tail.vouched
+            )
+        answer = self._answers.get(reader)
+        if answer is not None and tail.after == answer.upto and not answer.last:
             answer.add(tail)
 
     def missing(self, readers: frozenset[int]) -> set[int]:
-        """Readers that have not told everything."""
-        return {one for one in readers if one not in self._answers or not self._answers[one].last}
+        """Readers that have not told everything; also those that only members know of."""
+        vouched = {one for answer in self._whole() for one in answer.vouched}
+        return {one for one in (readers | vouched) - self.excluded if not self._told(one)}
 
-    def tokens(self, readers: frozenset[int]) -> dict[int, Token]:
-        """Which time of joining each reader has answered for."""
-        return {reader: self._answers[reader].token for reader in readers}
+    def tokens(self) -> dict[int, Token]:
+        """The readers, and for which time of joining each has answered."""
+        told = sorted(set(filter(self._told, self._answers)) - self.excluded)
+        return {one: self._answers[one].token for one in told if self._answers[one].reads}
 
     def known(self) -> Known:
         """All that any reader has delivered."""
@@ -107,6 +122,9 @@ class Takeover:
             replace(letters[id_], order=(self.ballot[0], number))
             for number, id_ in enumerate(ordered, 1)
         ]
+
+    def _told(self, one: int) -> bool:
+        return one in self._answers and self._answers[one].last
 
     def _whole(self) -> list[Answer]:
         """Answers that are complete: one that broke off vouches for letters it did not give."""
