@@ -112,7 +112,7 @@ class Join(Wire, frozen=True, tag="oj"):
 
 
 class Stable(Wire, frozen=True, tag="os"):
-    """Every reader has everything up to this number: nobody needs it any more; also a record."""
+    """Every reader has everything up to this number: nobody needs it any more; also a reader's record."""
 
     topic: str
     ballot: Ballot
@@ -154,6 +154,16 @@ class Numbered(Wire, frozen=True, tag="on"):
     """A home's record: a letter has its number."""
 
     letter: Letter
+
+
+class Steady(Wire, frozen=True, tag="oy"):
+    """A home's record: up to where all is stable.
+
+    Not `Stable`: a broker may be home and reader, and must replay each one's records as they were.
+    """
+
+    topic: str
+    upto: int
 
 
 class Admitted(Wire, frozen=True, tag="om"):

@@ -29,6 +29,7 @@ from ropewalk.overlay.order.notes import (
     Numbered,
     Opened,
     Stable,
+    Steady,
     Tail,
     Token,
     Vouch,
@@ -197,9 +198,8 @@ class Sequencer:
             book.count(record.letter)
         elif isinstance(record, Admitted) and (book := self._books.get(record.topic)):
             book.admit(record)
-        elif isinstance(record, Stable) and (book := self._books.get(record.topic)):
-            if record.ballot == book.ballot:
-                book.steady(record.upto)
+        elif isinstance(record, Steady) and (book := self._books.get(record.topic)):
+            book.steady(record.upto)
         elif isinstance(record, Excluded):
             self._excluded.add(record.reader)
 
@@ -300,7 +300,7 @@ class Sequencer:
     def _remind(self, topic: str, book: Numbering) -> None:
         """Readers that have not begun, or do not know what is stable."""
         if book.stable > book.written:
-            self._office.write(Stable(topic, book.ballot, book.stable))
+            self._office.write(Steady(topic, book.stable))
             book.written = book.stable
         for reader in sorted(self.audience(topic)):
             if reader not in book.begun:
