@@ -4,7 +4,9 @@ A `Release` looks after all incarnations of one origin in one lane. `Address.aft
 a letter waits for: nothing (order none), the letter before it in its stream (fifo), the one before
 it of its stream and priority (priority, see `batch`). A number is *settled* when its letter was
 released, or when the origin no longer has it: it lies below `base`, or its incarnation below
-`since`. A letter is released when what it waits for is settled.
+`since`. A letter is released when what it waits for is settled. `base` counts only in the oldest
+incarnation that is not closed, so an origin has to tell `since` from its first letter on: a letter
+that was given up may itself have waited for one of an older incarnation, and nobody here knows.
 
 Receipts claim only what is settled and, where the agent says so, safe in its log (`confirmed`). A
 letter that is held back is not claimed: the origin keeps it and sends it again, with a newer `base`
@@ -159,7 +161,7 @@ class Release:
         if came.since > self.since:
             self._close(came.since)
         if came.incarnation >= self.since:
-            lane = self._lanes.get(came.incarnation) or self._open(came.incarnation, 0)
+            lane = self._lanes.get(came.incarnation) or self._open(came.incarnation)
             lane.join(came.upto, came.extra)
             self.confirmed(came)
 
@@ -172,8 +174,8 @@ class Release:
             if incarnation > self._newest.incarnation and not self._room():
                 self.refused += 1  # not of an older one: what is held may wait for it
                 return freed
-            lane = self._open(incarnation, address.base - 1)
-        elif address.base - 1 > lane.upto and address.base > lane.base:
+            lane = self._open(incarnation)
+        if lane.upto < address.base - 1 >= lane.base and incarnation == self.since:
             freed += self._give_up(lane, address.base)
         if lane.settled(address.number):
             lane.unsaid = True  # the origin has missed the receipt
@@ -247,12 +249,11 @@ class Release:
         if self._newest.incarnation < since:
             self._newest = Lane()
         freed += self._let_go(self._no_longer_waiting())
-        for lane in self._lanes.values():
-            lane.unlogged = True
+        (self._lanes.get(since) or self._open(since)).unlogged = True  # so that the log has `since`
         return freed
 
-    def _open(self, incarnation: int, upto: int) -> Lane:
-        lane = Lane(upto=max(0, upto), incarnation=incarnation, unlogged=upto > 0)
+    def _open(self, incarnation: int) -> Lane:
+        lane = Lane(incarnation=incarnation)
         self._lanes[incarnation] = lane
         if incarnation > self._newest.incarnation:
             self._newest = lane
