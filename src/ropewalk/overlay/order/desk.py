@@ -3,8 +3,8 @@
 Every agent has one, also where nobody reads: members answer new homes and vouch for readers.
 
 What the agent has to do: give every letter that has an `order` to `arrived` before its lane counts
-it; if that is None, drop it (the home sends it again). Deliver what `take` gives before what a later
-`arrived` gives, once the records written before are safe.
+it; if that is None, drop it (the home sends it again). Deliver what `take` gives before what
+a later `arrived` gives, once the records written before are safe.
 """
 
 from collections.abc import Iterable
