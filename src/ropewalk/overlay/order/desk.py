@@ -1,8 +1,10 @@
 """An agent's reading of totally ordered topics: joins them, answers their homes.
 
+Every agent has one, also where nobody reads: members answer new homes and vouch for readers.
+
 What the agent has to do: give every letter that has an `order` to `arrived` before its lane counts
-it; if that is None, drop it (the home sends it again). Deliver what `arrived` and `take` give, in
-that order, once the records written before are safe.
+it; if that is None, drop it (the home sends it again). Deliver what `take` gives before what
+a later `arrived` gives, once the records written before are safe.
 """
 
 from collections.abc import Iterable

@@ -112,7 +112,7 @@ class Join(Wire, frozen=True, tag="oj"):
 
 
 class Stable(Wire, frozen=True, tag="os"):
-    """Every reader has everything up to this number: nobody needs it any more; also a reader's record."""
+    """Every reader has all up to this number and may forget it; also a reader's record."""
 
     topic: str
     ballot: Ballot
