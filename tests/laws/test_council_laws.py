@@ -6,7 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ropewalk.overlay.council.cases import CaseLog
 from ropewalk.overlay.council.election import Election
+from ropewalk.overlay.council.settings import Pace
+from ropewalk.overlay.council.shelf import fold, newest_cases
+from ropewalk.overlay.council.words import Appoint, Body, Cases, Entry, Opaque, Switch
 from ropewalk.overlay.parts import Part
 from tests.laws.council_world import PACE, Desk, S, World
 
@@ -75,6 +79,87 @@ def test_the_majority_part_of_a_cut_council_agrees_and_the_other_has_no_master(s
             assert one.in_minority
 
 
+# One history.
+
+
+class History:
+    """What members were told is decided: the same entry at the same number, for all and for ever."""
+
+    def __init__(self, size: int, kind: type[Election] = Election, pace: Pace = PACE) -> None:
+        self.size, self.kind, self.pace = size, kind, pace
+        self.at: dict[int, Entry] = {}
+
+    def staff(self, desk: Desk) -> list[Part]:
+        last = [0]
+
+        def told(now_us: int, entry: Entry) -> None:
+            assert entry.number > last[0]
+            last[0] = entry.number
+            assert self.at.setdefault(entry.number, entry) == entry
+
+        election = self.kind(desk, range(self.size), self.pace, group="g")
+        return [election, CaseLog(desk, election, on_commit=told)]
+
+
+def propose(world: World, body: Body) -> None:
+    for desk in world.desks:
+        for part in desk.parts:
+            if isinstance(part, CaseLog):
+                part.propose(world.now_us, body)
+
+
+def logs(world: World) -> list[CaseLog]:
+    return [p for d in world.desks for p in d.parts if isinstance(p, CaseLog)]
+
+
+def busy(world: World, until_us: int) -> None:
+    """Something is proposed all the time."""
+    for at_us in range(0, until_us, 130_000):
+        name = f"n{world.rng.randrange(6)}"
+        body: Body = Opaque(name, b"%d" % at_us) if at_us % 3 else Appoint(name, at_us)
+        world.later(at_us, lambda body=body: propose(world, body))  # type: ignore[misc]
+
+
+@settings(max_examples=25)
+@given(seeds, sizes, st.sampled_from([2, 64]))
+def test_all_members_are_told_the_same_history(seed: int, size: int, tail: int) -> None:
+    history = History(size, pace=Pace(tail=tail, note_bytes=300))
+    world = World(seed, size, history.staff)
+    world.laws.append(OneMaster(world))
+    busy(world, 6 * S)
+    world.trouble(6 * S)
+    world.settle()
+    world.run(world.now_us + BOUND_US)
+    propose(world, Opaque("last", b""))
+    world.run(world.now_us + S)
+    ends = {fold(one.committed) for one in logs(world)}
+    assert len(ends) == 1
+    assert next(iter(ends))[-1].body == Opaque("last", b"")
+    assert next(iter(ends)) == fold([history.at[n] for n in sorted(history.at)])
+
+
+bodies = st.one_of(
+    st.builds(Opaque, st.sampled_from("ab"), st.just(b"")),
+    st.builds(Appoint, st.sampled_from("ab"), st.just(1)),
+    st.builds(Switch, st.just((1,)), st.just(())),
+    st.builds(
+        Cases, st.sampled_from(["v", "w"]), st.sampled_from([0, 1]), st.just(2), st.just("t")
+    ),
+)
+
+
+@given(st.lists(bodies, max_size=12), st.integers(0, 12))
+def test_folding_early_changes_nothing(found: list[Body], at: int) -> None:
+    entries = [Entry(1, number, body) for number, body in enumerate(found, 1)]
+    whole = fold(entries)
+    assert fold([*fold(entries[:at]), *entries[at:]]) == whole
+    assert newest_cases(whole) == newest_cases(entries)
+    assert len([one for one in whole if not isinstance(one.body, Cases)]) <= 5
+
+
+# Controls.
+
+
 class ReachableCounts(Election):
     """Wrong: a majority of whom it can reach."""
 
@@ -105,3 +190,11 @@ def test_a_vote_that_is_not_written_is_given_twice(forgetful: bool) -> None:
     else:
         world.run(4 * S)
         agreed(world, frozenset({1, 2}))
+
+
+def test_a_majority_of_those_reachable_decides_two_histories() -> None:
+    history = History(5, ReachableCounts)
+    world = World(1, 5, history.staff, calm=True)
+    world.split({me: int(me > 2) for me in range(5)})
+    with pytest.raises(AssertionError):
+        world.run(3 * S)
