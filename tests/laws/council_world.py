@@ -32,7 +32,7 @@ class Desk:
         self.world, self.me, self.incarnation = world, me, 0
         self.disk: list[Any] = []
         self.unsafe: list[Any] = []
-        self.held: list[tuple[int, Any]] = []
+        self.held: list[Callable[[], None]] = []
         self.parts: list[Part] = []
         self.told: list[tuple[Any, ...]] = []
         self.up = False
@@ -41,10 +41,13 @@ class Desk:
         return self.world.component(self.me)
 
     def note(self, to: int, body: Any) -> None:
+        self.when_safe(lambda: self.world.send(self.me, to, body))
+
+    def when_safe(self, what: Callable[[], None]) -> None:
         if self.world.forgetful or not self.unsafe:
-            self.world.send(self.me, to, body)
+            what()
         else:
-            self.held.append((to, body))
+            self.held.append(what)
 
     def write(self, record: Any) -> None:
         self.unsafe.append(through_wire(record))
@@ -59,8 +62,8 @@ class Desk:
         if not self.world.forgetful:
             self.disk += self.unsafe
         held, self.unsafe, self.held = self.held, [], []
-        for to, body in held:
-            self.world.send(self.me, to, body)
+        for what in held:
+            what()
 
     def tell(self, what: str, *about: Any) -> None:
         self.told.append((what, *about))

@@ -12,7 +12,8 @@ as decided (Ongaro 2014, 3.6.2). Members that lack what was folded get it as an 
 
 Notes leave only when the records before them are safe (see `election`): a `Stored` that is heard
 survives a restart. `on_commit` is called once per entry and start, in order; entries that were
-superseded while a member was away are left out.
+superseded while a member was away are left out. A council of one decides at once, before its disk
+has it: after a crash it may have to decide anew what nobody else has heard of.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -52,8 +53,8 @@ class CaseLog:
         self.office, self.election = office, election
         self.group, self.pace = election.group, settings or election.pace
         self.shelf = Shelf()
-        self.on_commit = on_commit
-        """Told the time and the entry."""
+        self.listeners = [on_commit]
+        """Each is told the time and the entry."""
         self.wake_us = NEVER
         self._told_upto, self._telling = 0, False
         self._master_of = 0
@@ -196,7 +197,8 @@ class CaseLog:
         self._telling = True
         while new := [one for one in self.committed if one.number > self._told_upto]:
             self._told_upto = new[0].number
-            self.on_commit(now_us, new[0])
+            for listener in self.listeners:
+                listener(now_us, new[0])
         self._telling = False
 
     # As the master.

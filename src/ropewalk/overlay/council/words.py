@@ -188,6 +188,8 @@ class Returned(Wire, frozen=True, tag="council.returned"):
     """To the master: these items are at home again, their clients too."""
 
     group: str
+    number: int
+    """Of the newest Switch or Restore that the sender knows: this is said of that state."""
     items: tuple[str, ...]
 
 
