@@ -8,7 +8,7 @@ order, and never lost between agents.
 from collections import Counter
 from typing import Any
 
-from ropewalk.overlay.council.handover import Delivered, Frontier, LetterId
+from ropewalk.overlay.council.handover import Delivered, LetterId
 from ropewalk.overlay.council.moving import Moving, Order, Skip
 from ropewalk.overlay.parts import Part
 from ropewalk.placement.reactive import session as s
@@ -17,7 +17,7 @@ from tests.laws.council_world import Desk, S, World
 
 NAMES = ("source", "target", "origin")
 CLIENTS = ("c1", "c2")
-LETTERS = 60
+LETTERS = 150
 
 
 class Item:
@@ -87,7 +87,7 @@ class Item:
                     self.got[client][id] += 1
         if self.draining and not self.queue:
             self.frozen = True
-        self.world.later(30_000, self.pump)
+        self.world.later(15_000, self.pump)
 
     def serve(self, client: str) -> None:
         self.live.add(client)
@@ -118,7 +118,9 @@ class Agent:
             self.moving.happened(self.world.now_us, event)
 
     def soon(self, what: Any) -> None:
-        self.world.later(self.world.rng.randrange(1, S // 2), lambda: what() if self.alive else None)
+        self.world.later(
+            self.world.rng.randrange(1, S // 2), lambda: what() if self.alive else None
+        )
 
     def do(self, order: Order) -> None:
         item = self.item
@@ -174,7 +176,9 @@ class Agent:
             if at == 0 and self.world.rng.random() < 0.7:
                 self.item.at[client] = None
                 delay_us = self.world.rng.choice([S // 10, S, 8 * S])
-                self.world.later(delay_us, lambda client=client: connect(self.world, self.item, client))  # type: ignore[misc]
+                self.world.later(
+                    delay_us, lambda client=client: connect(self.world, self.item, client)
+                )  # type: ignore[misc]
         if 0 not in self.item.at.values():
             self.tell(s.Disconnected(id))
 
@@ -207,7 +211,7 @@ def moving_world(seed: int, *, skips: bool = True, buffers: bool = True) -> tupl
     item, rng = holder[0], world.rng
     item.pump()
     for _ in range(LETTERS):
-        world.later(rng.randrange(1, 12 * S), item.publish)
+        world.later(rng.randrange(1, 9 * S), item.publish)
     for at_us in (S // 2, 3 * S, 6 * S, 20 * S):
         world.later(at_us, lambda: begin(world, item))
     for _ in range(rng.choice([0, 1, 2])):
@@ -240,6 +244,3 @@ def faults(item: Item) -> dict[str, set[tuple[str, LetterId]]]:
         "lost": {one for one in pairs if item.got[one[0]][one[1]] == 0},
         "twice": {one for one in pairs if item.got[one[0]][one[1]] > 1},
     }
-
-
-EMPTY = Frontier()

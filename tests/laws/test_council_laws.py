@@ -1,5 +1,6 @@
 """Laws of the council: one master, one history, nothing lost or doubled when items move."""
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -8,11 +9,14 @@ from hypothesis import strategies as st
 
 from ropewalk.overlay.council.cases import CaseLog
 from ropewalk.overlay.council.election import Election
+from ropewalk.overlay.council.handover import Delivered, Frontier
 from ropewalk.overlay.council.settings import Pace
 from ropewalk.overlay.council.shelf import fold, newest_cases
 from ropewalk.overlay.council.words import Appoint, Body, Cases, Entry, Opaque, Switch
 from ropewalk.overlay.parts import Part
 from tests.laws.council_world import PACE, Desk, S, World
+from tests.laws.mirror_world import HOMES, Town
+from tests.laws.moving_world import faults, moving_world
 
 seeds = st.integers(0, 10**9)
 sizes = st.sampled_from([1, 2, 3, 4, 5])
@@ -198,3 +202,92 @@ def test_a_majority_of_those_reachable_decides_two_histories() -> None:
     world.split({me: int(me > 2) for me in range(5)})
     with pytest.raises(AssertionError):
         world.run(3 * S)
+
+
+# Mirrors.
+
+
+@settings(max_examples=15)
+@given(seeds, st.sets(st.integers(0, 4), min_size=1, max_size=2))
+def test_items_of_dead_brokers_are_carried_by_others_and_come_home(
+    seed: int, dead: set[int]
+) -> None:
+    town = Town(seed)
+    world = town.world
+    world.settle()
+    world.run(2 * S)
+    town.publish_cases()
+    world.run(4 * S)
+    for me in sorted(dead):
+        world.crash(me)
+        world.run(world.now_us + world.rng.randrange(1, S))
+    world.run(world.now_us + 3 * S)
+    for item, carriers in town.carriers().items():
+        assert len(carriers) == 1, item
+        assert carriers == {HOMES[item]} or HOMES[item] in dead
+    for me in sorted(dead):
+        world.start(me)
+    world.run(world.now_us + 15 * S)
+    assert town.carriers() == {item: {home} for item, home in HOMES.items()}
+    assert {tuple(one.moves) for one in town.mirrors()} == {()}
+
+
+@settings(max_examples=10)
+@given(seeds)
+def test_whatever_happened_all_items_are_home_when_it_is_calm(seed: int) -> None:
+    town = Town(seed)
+    town.world.run(2 * S)
+    town.publish_cases()
+    town.world.trouble(12 * S)
+    town.world.settle()
+    town.world.run(town.world.now_us + 2 * S)
+    town.publish_cases()
+    town.world.run(town.world.now_us + 20 * S)
+    assert town.carriers() == {item: {home} for item, home in HOMES.items()}
+
+
+# Moving.
+
+
+@settings(max_examples=40)
+@given(seeds)
+def test_an_item_that_moves_loses_and_doubles_nothing(seed: int) -> None:
+    _, item = moving_world(seed)
+    assert faults(item) == {"lost": set(), "twice": set()}
+
+
+def test_without_the_frontier_letters_come_twice() -> None:
+    assert any(faults(moving_world(seed, skips=False)[1])["twice"] for seed in range(5))
+
+
+def test_without_the_buffer_letters_are_lost() -> None:
+    assert any(faults(moving_world(seed, buffers=False)[1])["lost"] for seed in range(5))
+
+
+letters = st.sets(
+    st.tuples(st.integers(0, 1), st.integers(1, 2), st.sampled_from("ab"), st.integers(1, 12))
+)
+
+
+@given(letters, letters)
+def test_a_frontier_covers_exactly_what_was_delivered(some: set[Any], others: set[Any]) -> None:
+    one, other = Frontier.of(some), Frontier.of(others)
+    every = [(o, i, t, n) for o in (0, 1) for i in (1, 2) for t in "ab" for n in range(14)]
+    assert {id for id in every if one.covers(id)} == some
+    assert one.join(other) == other.join(one) == Frontier.of(some | others)
+    assert one.join(one) == one
+    for _, ranges in one.streams:
+        assert all(left[1] + 1 < right[0] for left, right in pairwise(ranges))
+
+
+@given(letters)
+def test_a_frontier_that_is_full_forgets_but_never_claims_too_much(some: set[Any]) -> None:
+    book = Delivered(most_ranges=2, most_streams=3)
+    for id in some:
+        book.add(id)
+    found = {id for id in some if book.covers(id)}
+    assert book.exact == (found == some)
+    frontier = book.frontier()
+    assert all(frontier.covers(id) == (id in found) for id in some)
+    assert len(frontier.streams) <= 3
+    assert all(len(ranges) <= 2 for _, ranges in frontier.streams)

@@ -57,7 +57,7 @@ class CaseLog:
         """Each is told the time and the entry."""
         self.wake_us = NEVER
         self._told_upto, self._telling = 0, False
-        self._master_of = 0
+        self._master_of = self._current = 0
         self._next: dict[int, int] = {}
         self._match: dict[int, int] = {}
         self._knows: dict[int, int] = {}
@@ -70,6 +70,16 @@ class CaseLog:
     def committed(self) -> tuple[Entry, ...]:
         """What is decided and still matters, in order."""
         return self.shelf.committed
+
+    @property
+    def current(self) -> bool:
+        """Since its start this member has learnt what was decided, by the master of this term.
+
+        Before that a restarted agent does not know whether others have taken over its items.
+        """
+        if self.election.is_master:
+            return self.shelf.term_at(self.shelf.decided) == self.election.term
+        return self._current == self.election.term > 0
 
     @property
     def cases(self) -> str | None:
@@ -150,6 +160,8 @@ class CaseLog:
         self._keep(shelf.store(body.entries))
         upto = body.after + len(body.entries)
         self._decide(now_us, min(body.decided, upto))
+        if body.decided <= shelf.decided and body.term == shelf.term_at(shelf.decided):
+            self._current = body.term
         self._answer(sender, fits=True, upto=upto)
 
     def _install(self, now_us: int, sender: int, body: Install) -> None:
