@@ -84,6 +84,9 @@ class World:
         self.agenda: list[tuple[int, int, Callable[[], None]]] = []
         self.loss = 0.0 if calm else self.rng.choice([0.0, 0.05, 0.2])
         self.slow_us = 5_000 if calm else self.rng.choice([5_000, 30_000, 120_000])
+        self.lag_us = 0 if calm else self.rng.choice([0, 200_000, 3_000_000])
+        """Until members know who can be reached."""
+        self.view: dict[int, frozenset[int]] = {}
         self.side: dict[int, int] = dict.fromkeys(range(size), 0)
         self.desks = [Desk(self, me) for me in range(size)]
         self.laws: list[Callable[[], None]] = []
@@ -95,8 +98,12 @@ class World:
         heapq.heappush(self.agenda, (self.now_us + delay_us, self.count, what))
 
     def component(self, me: int) -> frozenset[int]:
-        side = self.side[me]
-        return frozenset(d.me for d in self.desks if d.up and self.side[d.me] == side) | {me}
+        return self.view.get(me, frozenset()) | {me}
+
+    def look(self) -> None:
+        up = [desk.me for desk in self.desks if desk.up]
+        for me in up:
+            self.view[me] = frozenset(one for one in up if self.side[one] == self.side[me])
 
     # What happens to members.
 
@@ -125,6 +132,13 @@ class World:
         self.all_changed()
 
     def all_changed(self) -> None:
+        if self.lag_us:
+            self.later(self.lag_us, self.tell_all)
+        else:
+            self.tell_all()
+
+    def tell_all(self) -> None:
+        self.look()
         for desk in self.desks:
             for part in desk.parts:
                 part.changed(self.now_us)
@@ -185,4 +199,6 @@ class World:
 
     def settle(self) -> None:
         """From here on round trips are shorter than the lease, and few notes are lost."""
-        self.loss, self.slow_us = min(self.loss, 0.05), min(self.slow_us, 30_000)
+        self.loss, self.slow_us = min(self.loss, 0.02), min(self.slow_us, 30_000)
+        self.lag_us = min(self.lag_us, 200_000)
+        self.all_changed()

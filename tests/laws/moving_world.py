@@ -6,6 +6,7 @@ order, and never lost between agents.
 """
 
 from collections import Counter
+from functools import partial
 from typing import Any
 
 from ropewalk.overlay.council.handover import Delivered, LetterId
@@ -87,7 +88,7 @@ class Item:
                     self.got[client][id] += 1
         if self.draining and not self.queue:
             self.frozen = True
-        self.world.later(15_000, self.pump)
+        self.world.later(45_000, self.pump)
 
     def serve(self, client: str) -> None:
         self.live.add(client)
@@ -163,7 +164,7 @@ class Agent:
         if session is not None and session.id == id:
             self.item.buffering = True
             self.item.subscribed.add(1)
-            self.tell(s.Buffered(id))
+            self.soon(lambda: self.tell(s.Buffered(id)))  # When every origin has confirmed.
 
     def drained(self, id: s.SessionId) -> None:
         if self.item.frozen:
@@ -176,9 +177,7 @@ class Agent:
             if at == 0 and self.world.rng.random() < 0.7:
                 self.item.at[client] = None
                 delay_us = self.world.rng.choice([S // 10, S, 8 * S])
-                self.world.later(
-                    delay_us, lambda client=client: connect(self.world, self.item, client)
-                )  # type: ignore[misc]
+                self.world.later(delay_us, partial(connect, self.world, self.item, client))
         if 0 not in self.item.at.values():
             self.tell(s.Disconnected(id))
 
@@ -195,7 +194,7 @@ def connect(world: World, item: Item, client: str) -> None:
 def moving_world(seed: int, *, skips: bool = True, buffers: bool = True) -> tuple[World, Item]:
     """Runs it all; what is left is to look."""
     holder: list[Item] = []
-    patience = Patience(answer_s=0.2, tries=[1, 3, 10][seed % 3], clients_s=3.0)
+    patience = Patience(answer_s=0.2, tries=[3, 5, 10][seed % 3], clients_s=3.0)
 
     def staff(desk: Desk) -> list[Part]:
         if not holder:
@@ -204,7 +203,7 @@ def moving_world(seed: int, *, skips: bool = True, buffers: bool = True) -> tupl
         if desk.me == 1:
             for client, at in holder[0].at.items():
                 if at == 1:
-                    agent.soon(lambda client=client: agent.tell(s.Connected(client)))  # type: ignore[misc]
+                    agent.soon(partial(agent.tell, s.Connected(client)))
         return [agent.moving]
 
     world = World(seed, 3, staff)

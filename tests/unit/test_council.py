@@ -123,7 +123,7 @@ def test_a_master_steps_down_when_a_majority_is_silent_or_gone() -> None:
 
 def test_a_lease_runs_from_when_the_master_asked() -> None:
     one = master(Office())
-    one.heard(FIRST_US + 150_000, 1, w.Follow("g", 1, FIRST_US + 1))
+    one.heard(FIRST_US + 190_000, 1, w.Follow("g", 1, FIRST_US + 1))
     one.due(FIRST_US + PACE.lease_us)
     assert one.is_master
     one.due(FIRST_US + PACE.lease_us + 1)
@@ -174,7 +174,7 @@ def test_words_of_other_councils_and_strangers_are_left_alone() -> None:
 
 def test_a_pace_that_makes_no_sense_is_refused() -> None:
     with pytest.raises(UsageError, match="each must be above"):
-        Pace(lease_us=300_000)
+        Pace(lease_us=400_000)
     with pytest.raises(UsageError, match="1 or more"):
         Pace(tail=0)
 
@@ -201,6 +201,21 @@ def test_an_entry_is_decided_by_a_majority_of_all_members() -> None:
     log.heard(FIRST_US, 2, w.Stored("g", 1, True, 2, 0))
     assert [one.body for one in told] == [w.Began(0), w.Appoint("t", 1)]
     assert log.current
+
+
+def test_an_older_terms_entry_is_decided_only_with_one_of_this_term() -> None:
+    office = Office()
+    old = [w.Ballot("g", 1, 1), w.Kept("g", entry(1))]
+    election = member(office, old)
+    log = CaseLog(office, election)
+    log.recover(0, old)
+    election.due(FIRST_US)
+    election.heard(FIRST_US, 1, w.Vote("g", 2, 1, True, True, 0))
+    election.heard(FIRST_US, 1, w.Vote("g", 2, 2, False, True, 2))
+    log.heard(FIRST_US, 1, w.Stored("g", 2, True, 1, 0))
+    assert not log.committed
+    log.heard(FIRST_US, 1, w.Stored("g", 2, True, 2, 0))
+    assert [one.number for one in log.committed] == [1, 2]
 
 
 def test_what_an_old_master_did_not_get_decided_is_overwritten() -> None:
@@ -322,6 +337,34 @@ def test_late_word_of_an_item_at_home_is_void() -> None:
     assert not mirrors._home
     mirrors.heard(0, 2, w.Returned("g", 2, ("i1",)))
     assert mirrors._home == {"i1"}
+
+
+def test_an_item_whose_home_dies_again_is_taken_back() -> None:
+    office, taken, moves = Office(2), list[Any](), list[Any]()
+    log = CaseLog(office, member(office))
+    mirrors = Mirrors(
+        office,
+        log,
+        NAMES,
+        take=lambda _, items: taken.append(items),
+        give_back=lambda *_: None,
+        move=lambda _, item, to: moves.append((item, to)),
+    )
+    mirrors.recover(0, ())
+    away = (("i1", 2),)
+    bodies: list[w.Body] = [
+        *parts_of(BASE.text(), BASE.version, 100_000),
+        w.Switch((1,), away),
+        w.Restore((1,), (), away),
+        w.Switch((1,), away),
+    ]
+    entries = tuple(w.Entry(1, number, body) for number, body in enumerate(bodies, 1))
+    log.heard(0, 1, w.Append("g", 1, 0, 0, entries, 3))
+    assert (taken, moves) == ([("i1",)], [("i1", 1)])
+    mirrors.ended(0, "i1", moved=True)
+    assert office.notes[-1][1] == w.Returned("g", 3, ("i1",))
+    log.heard(0, 1, w.Append("g", 1, 1, 4, (), 4))
+    assert taken == [("i1",), ("i1",)]
 
 
 # Moving.

@@ -10,11 +10,11 @@ from ropewalk.overlay.settings import MS
 class Pace:
     """Times of a council in microseconds, and how much is said at once."""
 
-    beat_us: int = 50 * MS
+    beat_us: int = 40 * MS
     """Between two beats of the master, and until a question is asked again."""
-    lease_us: int = 200 * MS
+    lease_us: int = 240 * MS
     """A master that no majority has answered for so long steps down."""
-    patience_us: int = 250 * MS
+    patience_us: int = 300 * MS
     """So long a member that heard its master, or gave its vote, votes for nobody else.
 
     Above the lease by what clocks may drift in that time: then no two are master at once.
