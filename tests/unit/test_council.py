@@ -12,11 +12,12 @@ from ropewalk.overlay.council.cases import CaseLog
 from ropewalk.overlay.council.election import Election, Role
 from ropewalk.overlay.council.handover import Frontier
 from ropewalk.overlay.council.mirrors import Mirrors
-from ropewalk.overlay.council.moving import Moving
+from ropewalk.overlay.council.moving import Moving, Skip
 from ropewalk.overlay.council.settings import Pace
 from ropewalk.overlay.council.shelf import Shelf, newest_cases, parts_of
 from ropewalk.overlay.parts import NEVER, Part
 from ropewalk.overlay.words import Wire
+from ropewalk.placement.reactive import session as s
 from ropewalk.placement.reactive.arrows import Phase
 from tests.laws.council_world import PACE, Desk, S, World
 from tests.laws.mirror_world import BASE, HOMES, NAMES, Town
@@ -88,6 +89,15 @@ def test_a_member_that_hears_its_master_votes_for_nobody_else() -> None:
     assert not office.notes[-1][1].granted
     assert (one.term, one.master) == (1, 1)
     one.heard(FIRST_US + PACE.patience_us, 2, ask(2))
+    assert office.notes[-1][1].granted
+
+
+def test_a_restarted_member_waits_out_what_it_may_have_promised() -> None:
+    office = Office()
+    one = member(office, [w.Ballot("g", 3, 1)])
+    one.heard(PACE.patience_us - 1, 2, ask(4))
+    assert not office.notes[-1][1].granted
+    one.heard(PACE.patience_us, 2, ask(4))
     assert office.notes[-1][1].granted
 
 
@@ -420,6 +430,44 @@ def test_a_source_that_restarts_before_anybody_left_rolls_back(
     assert again.state.phase is after
     assert office.notes[-1][1].kind == "cancel"
     assert again.wake_us < NEVER
+
+
+def test_a_target_that_restarts_asks_to_be_let_out_and_buffers_on() -> None:
+    office, orders = Office(1), list[Any]()
+    one = moving(office, orders)
+    one.heard(0, 0, w.Move("offer", 0, 1, "equities", ("c1",)))
+    one.happened(0, s.Buffered(s.SessionId("london", 1)))
+    one.happened(0, s.Connected("c1"))
+    assert not [order for order in orders if isinstance(order, s.Replay)]
+    again = moving(office, orders := [])
+    again.recover(S, office.records)
+    again.due(S)
+    assert orders == [s.Buffer(s.SessionId("london", 1), "equities")]
+    assert office.notes[-1] == (0, w.Move("stop", 0, 1))
+    again.happened(S, s.Connected("c1"))
+    got = Frontier.of([(2, 1, "t", 1)])
+    again.heard(S, 0, w.Move("moved", 0, 1, frontier=got))
+    replay = s.Replay(s.SessionId("london", 1), "equities", "c1")
+    assert orders[1:] == [Skip("equities", got), replay]
+    third = moving(office, orders := [])
+    third.recover(2 * S, office.records)
+    third.due(2 * S)
+    assert orders[-1] == Skip("equities", got)
+
+
+def test_a_source_that_restarts_after_clients_left_says_the_same_frontier() -> None:
+    office, orders = Office(), list[Any]()
+    one, id = moving(office, orders), s.SessionId("london", 1)
+    one.begin(0, "equities", 1, ["c1"])
+    one.heard(0, 1, w.Move("ready", 0, 1))
+    one.happened(0, s.Drained(id))
+    assert office.records[-1].frontier == Frontier.of([(2, 1, "t", 1)])
+    again = moving(office, orders := [])
+    again.recover(S, office.records)
+    again.due(S)
+    assert orders == [s.Disconnect(id, frozenset({"c1"}))]
+    again.happened(S, s.Disconnected(id))
+    assert office.notes[-1][1].frontier == Frontier.of([(2, 1, "t", 1)])
 
 
 # Words.

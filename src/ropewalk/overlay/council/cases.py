@@ -207,10 +207,10 @@ class CaseLog:
         if self._telling:
             return
         self._telling = True
-        while new := [one for one in self.committed if one.number > self._told_upto]:
-            self._told_upto = new[0].number
+        while (new := self.shelf.decided_after(self._told_upto)) is not None:
+            self._told_upto = new.number
             for listener in self.listeners:
-                listener(now_us, new[0])
+                listener(now_us, new)
         self._telling = False
 
     # As the master.

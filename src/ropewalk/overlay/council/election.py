@@ -56,7 +56,9 @@ class Election:
         self.members = tuple(sorted(set(members)))
         if office.me not in self.members:
             raise UsageError(f"broker {office.me} is no member of the council {group!r}")
-        self.term, self.master, self.role = 0, None, Role.MEMBER
+        self.term, self.role = 0, Role.MEMBER
+        self.master: int | None = None
+        """Whom this member takes for the master; None if it knows none."""
         self.position: Callable[[], tuple[int, int]] = lambda: (0, 0)
         """Term and number of the last entry: who lacks decided entries must not be elected."""
         self.watchers: list[Callable[[int], None]] = []
@@ -72,9 +74,6 @@ class Election:
         self._heard: dict[int, int] = {}
         self._lonely = False
         self._shown: tuple[object, ...] = ()
-
-    master: int | None
-    """Whom this member takes for the master; None if it knows none."""
 
     @property
     def is_master(self) -> bool:

@@ -44,6 +44,14 @@ class Shelf:
         """What is decided and still matters, in order."""
         return (*self.folded, *self.tail[: self.decided - self.base[1]])
 
+    def decided_after(self, number: int) -> Entry | None:
+        """The next decided entry above a number; None if there is none."""
+        folded = self.folded if number < self.base[1] else ()
+        if (found := next((one for one in folded if one.number > number), None)) is not None:
+            return found
+        number = max(number, self.base[1])
+        return self.tail[number - self.base[1]] if number < self.decided else None
+
     def term_at(self, number: int) -> int | None:
         """The term of an entry; None if it is not here one by one."""
         if number == self.base[1]:
