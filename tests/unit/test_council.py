@@ -256,6 +256,14 @@ def test_what_does_not_follow_is_asked_for_and_old_notes_undo_nothing() -> None:
     assert log.shelf.last == (1, 2)
 
 
+def test_a_member_decides_only_what_the_master_is_known_to_have() -> None:
+    office = Office()
+    log = CaseLog(office, member(office))
+    log.heard(0, 1, w.Append("g", 1, 0, 0, (entry(1), entry(2, "b"), entry(3, "c")), 0))
+    log.heard(0, 2, w.Append("g", 2, 1, 1, (), 3))
+    assert [one.number for one in log.committed] == [1]
+
+
 def test_a_decided_entry_is_never_replaced() -> None:
     shelf = Shelf()
     shelf.store([entry(1), entry(2)])
@@ -467,6 +475,11 @@ def test_a_source_that_restarts_after_clients_left_says_the_same_frontier() -> N
     again.due(S)
     assert orders == [s.Disconnect(id, frozenset({"c1"}))]
     again.happened(S, s.Disconnected(id))
+    assert office.notes[-1][1].frontier == Frontier.of([(2, 1, "t", 1)])
+    third = moving(office, orders := [])
+    third.recover(2 * S, office.records)
+    third.due(2 * S)
+    assert orders == [s.Forward("equities", "paris")]
     assert office.notes[-1][1].frontier == Frontier.of([(2, 1, "t", 1)])
 
 
