@@ -227,7 +227,7 @@ class World:
 
     def compact(self, one: int) -> None:
         node = self.nodes[one]
-        self.disks[one][:] = [*node.sequencer.state(), *node.desk.state()]
+        self.disks[one][:] = [*node.sequencer.records(), *node.desk.records()]
 
     def appoint(self) -> None:
         self.term += 1

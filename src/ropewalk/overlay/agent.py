@@ -7,11 +7,9 @@ delivered here), `interests` (who wants what), and parts that talk by notes (`pa
 
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from typing import Any
 
 from ropewalk.overlay.arrivals import Arrivals
-from ropewalk.overlay.chart import Chart
 from ropewalk.overlay.custody import Custody
 from ropewalk.overlay.deck import Deck
 from ropewalk.overlay.epochs import Epochs
@@ -29,14 +27,14 @@ from ropewalk.overlay.events import (
 )
 from ropewalk.overlay.front import Front
 from ropewalk.overlay.gazette import Gazette
-from ropewalk.overlay.hook import Messenger
 from ropewalk.overlay.interests import Interests
 from ropewalk.overlay.interface import Interface, State
 from ropewalk.overlay.liveness import Liveness
 from ropewalk.overlay.parts import NEVER, Part
-from ropewalk.overlay.rules import Rules
-from ropewalk.overlay.settings import Settings
+from ropewalk.overlay.setup import Setup
 from ropewalk.overlay.shipping import Shipping
+from ropewalk.overlay.totals import Totals
+from ropewalk.overlay.view import LetterId, custody_of, memory_of, records_of
 from ropewalk.overlay.words import (
     CHART,
     INTEREST,
@@ -48,7 +46,6 @@ from ropewalk.overlay.words import (
     Frame,
     FrameAck,
     Item,
-    Letter,
     Note,
     Receipt,
     Test,
@@ -56,24 +53,7 @@ from ropewalk.overlay.words import (
     Word,
 )
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Setup:
-    """All that an agent is given at its start."""
-
-    me: int
-    chart: Chart
-    rules: Rules
-    settings: Settings = field(default_factory=Settings)
-    incarnation: int = 1
-    """Greater than at any start before."""
-    deliver_local: bool = True
-    """Whether clients of this broker get each other's messages from the agent; brokers that hand
-    them on by themselves need not."""
-    alternates: dict[int, tuple[int, ...]] = field(default_factory=dict)
-    """Second paths to some destinations, as links."""
-    messengers: dict[str, Messenger] = field(default_factory=dict)
-    """Protocols on topics."""
+__all__ = ["Agent", "Setup"]
 
 
 class Agent:
@@ -89,7 +69,9 @@ class Agent:
         self.shipping.noted = self._noted
         self.keeper = Custody(deck, self.shipping)
         self.keeper.alternates = dict(setup.alternates)
-        self.arrivals = Arrivals(deck, self.shipping, setup.rules, self._arrived)
+        self.arrivals = Arrivals(
+            deck, self.shipping, setup.rules, lambda letter, late: self.front.deliver(letter, late)
+        )
         self.shipping.arrived = self.arrivals.arrived
         self.interests = Interests(
             deck,
@@ -109,11 +91,26 @@ class Agent:
             messengers=setup.messengers,
             deliver_local=setup.deliver_local,
         )
+        self.totals = Totals(
+            deck,
+            setup.rules,
+            self.shipping,
+            self.keeper,
+            self.interests,
+            self,
+            when_safe=self._when_safe,
+            deliver=self.front.deliver,
+        )
+        self.front.totals = self.arrivals.totals = self.totals
+        self.interests.also = self.totals.reads
         self.epochs = Epochs(deck, self.gazette, self.liveness, self.shipping, self.reachable)
         self.parts: list[Part] = []
+        if self.totals.topics:
+            self.parts += [self.totals.sequencer, self.totals.desk]
         self.wake_us = NEVER
         self._unsafe: deque[tuple[int, Callable[[], None]]] = deque()
         """What follows when so many records are safe."""
+        self._safe = 0
         self._moved = False
         self._reach: tuple[Any, frozenset[int]] = (None, frozenset())
 
@@ -143,34 +140,17 @@ class Agent:
             self._reach = (row, found)
         return self._reach[1]
 
-    def custody(self) -> set[tuple[tuple[int, int, str, int], int]]:
+    def custody(self) -> set[tuple[LetterId, int]]:
         """What it keeps as an origin: letter and destination."""
-        return {
-            (entry.letter.id, lane.to)
-            for lane in self.keeper.everywhere()
-            for entry in lane.entries.values()
-        }
+        return custody_of(self)
 
     def memory(self) -> dict[str, int]:
         """How much each of its stores holds."""
-        faces = self.liveness.faces.values()
-        lanes = list(self.keeper.everywhere())
-        return {
-            "custody": sum(len(lane.entries) for lane in lanes),
-            "longest lane": max((len(lane.entries) for lane in lanes), default=0),
-            "in flight": max((len(lane.flying) for lane in lanes), default=0),
-            "link": max((face.in_flight for face in faces), default=0),
-            "held": self.arrivals.held,
-            "items": len(self.gazette.items),
-            "pending floods": sum(len(face.pending) for face in faces),
-            "keys": len(self.front.keys),
-            "values": len(self.front.values.letters) + len(self.front.seen.letters),
-        }
+        return memory_of(self)
 
-    def state(self) -> list[object]:
-        """Records that stand for everything a restart needs: what a log is cut down to."""
-        items = [one for one in self.gazette.items.values() if one.kind == INTEREST]
-        return [*items, *self.front.state(), *self.keeper.state(), *self.arrivals.state()]
+    def records(self) -> list[object]:
+        """All that a restart needs: what a log is cut down to."""
+        return records_of(self)
 
     # --- events -----------------------------------------------------------------------------
 
@@ -201,6 +181,10 @@ class Agent:
     def _finish(self) -> list[Action]:
         if self._moved:
             self._changed()
+        if self._unsafe:
+            self._do_safe()
+        if self.totals.homes:
+            self.totals.pump()
         if self.arrivals.ready:
             self.arrivals.hand_over()
         if self.shipping.parcels or self.shipping.notes:
@@ -210,6 +194,7 @@ class Agent:
             self.keeper.wake_us,
             self.arrivals.wake_us,
             self.interests.wake_us,
+            self.totals.wake_us,
         )
         for part in self.parts:
             if part.wake_us < self.wake_us:
@@ -226,6 +211,7 @@ class Agent:
             self.keeper.due()
         self.arrivals.due()
         self.interests.due()
+        self.totals.due()
         for part in self.parts:
             if part.wake_us <= now:
                 part.due(now)
@@ -266,21 +252,6 @@ class Agent:
         if not self.front.synced and face.up and face.odd == 0:
             self.front.synced = True
 
-    def _beat_ack(self, face: Interface, word: BeatAck) -> None:
-        self.liveness.trip_measured(face, word)
-
-    def _flood(self, face: Interface, word: Flood) -> None:
-        self.liveness.flood_came(face, word.items)
-
-    def _flood_ack(self, face: Interface, word: FloodAck) -> None:
-        self.liveness.flood_acknowledged(face, word)
-
-    def _test(self, face: Interface, word: Test) -> None:
-        self.liveness.test_came(face, word)
-
-    def _test_ack(self, face: Interface, word: TestAck) -> None:
-        self.liveness.test_passed(face, word)
-
     def _frame(self, face: Interface, word: Frame) -> None:
         if word.epoch > self.deck.chart.epoch and self.epochs.seen(word.epoch):
             self._moved = True
@@ -290,12 +261,11 @@ class Agent:
                 self._changed()  # What a message brings is known before it is routed.
         self.shipping.frame_came(face, word)
 
-    def _frame_ack(self, face: Interface, word: FrameAck) -> None:
-        face.acknowledged(word.session, word.got, word.extra)
-
     def _noted(self, note: Note) -> None:
         if isinstance(note.body, Receipt):
-            self.keeper.receipt(note.sender, note.body)
+            gone = self.keeper.receipt(note.sender, note.body)
+            if gone and self.totals.homes:
+                self.totals.acknowledged(note.sender, gone)
         elif not self.interests.noted(note.sender, note.body):
             for part in self.parts:
                 if part.heard(self.deck.now_us, note.sender, note.body):
@@ -340,36 +310,39 @@ class Agent:
         if before != self.shipping.known:
             self.interests.changed()
             self.keeper.changed(failed=failed)
+            self.totals.changed()
             for part in self.parts:
                 part.changed(self.deck.now_us)
 
     # --- clients and charts -----------------------------------------------------------------
 
-    def _published(self, event: Published) -> None:
-        self.front.published(event)
-
     def _subscribed(self, event: Subscribed) -> None:
         self.front.subscribed(event)
+        self.totals.wishes()
 
     def _unsubscribed(self, event: Unsubscribed) -> None:
         self.front.unsubscribed(event)
-
-    def _arrived(self, letter: Letter, late: bool) -> None:
-        self.front.deliver(letter, late)
+        self.totals.wishes()
 
     def _charted(self, event: Charted) -> None:
         self._moved = self.epochs.charted(event.chart) or self._moved
 
     def _when_safe(self, count: int, then: Callable[[], None]) -> None:
-        if count == 0 and not self._unsafe:
+        """Do something when so many records are safe; all such things happen in order."""
+        if count <= self._safe and not self._unsafe:
             then()
         else:
             self._unsafe.append((count, then))
 
     def _logged(self, event: Logged) -> None:
-        while self._unsafe and self._unsafe[0][0] <= event.count:
-            self._unsafe.popleft()[1]()
+        self._safe = event.count
+        self._do_safe()
         self.arrivals.logged(event.count)
+
+    def _do_safe(self) -> None:
+        unsafe, safe = self._unsafe, self._safe
+        while unsafe and unsafe[0][0] <= safe:
+            unsafe.popleft()[1]()
 
     # --- restart ----------------------------------------------------------------------------
 
@@ -386,6 +359,7 @@ class Agent:
         self.keeper.recover(records)
         self.arrivals.recover(records)
         self.front.recover(records)
+        self.totals.start()
         for part in self.parts:
             part.recover(self.deck.now_us, records)
 
@@ -397,8 +371,11 @@ class Agent:
         return self.deck.incarnation
 
     def note(self, to: int, body: Any) -> None:
-        """A part's note; it leaves when all that was written before it is safe."""
-        self._when_safe(self.deck.written, lambda: self.shipping.note(to, body))
+        """A part's note; it leaves when all that was written before it is safe.
+
+        Not at once: a note of a part to itself must not interrupt it.
+        """
+        self._unsafe.append((self.deck.written, lambda: self.shipping.note(to, body)))
 
     def write(self, record: Any) -> None:
         """A part's record."""
@@ -412,7 +389,7 @@ class Agent:
 _HANDLERS: dict[type, Callable[[Agent, Any], None]] = {
     Received: Agent._received,
     Closed: Agent._closed,
-    Published: Agent._published,
+    Published: lambda agent, event: agent.front.published(event),
     Subscribed: Agent._subscribed,
     Unsubscribed: Agent._unsubscribed,
     Due: Agent._due,
@@ -421,11 +398,11 @@ _HANDLERS: dict[type, Callable[[Agent, Any], None]] = {
 }
 _WORDS: dict[type, Callable[[Agent, Interface, Any], None]] = {
     Beat: Agent._beat,
-    BeatAck: Agent._beat_ack,
-    Flood: Agent._flood,
-    FloodAck: Agent._flood_ack,
-    Test: Agent._test,
-    TestAck: Agent._test_ack,
+    BeatAck: lambda agent, face, word: agent.liveness.trip_measured(face, word),
+    Flood: lambda agent, face, word: agent.liveness.flood_came(face, word.items),
+    FloodAck: lambda agent, face, word: agent.liveness.flood_acknowledged(face, word),
+    Test: lambda agent, face, word: agent.liveness.test_came(face, word),
+    TestAck: lambda agent, face, word: agent.liveness.test_passed(face, word),
     Frame: Agent._frame,
-    FrameAck: Agent._frame_ack,
+    FrameAck: lambda _, face, word: face.acknowledged(word.session, word.got, word.extra),
 }

@@ -8,6 +8,7 @@ exactly once.
 
 from collections import deque
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 from ropewalk.overlay.custody import FREE, HOME
 from ropewalk.overlay.deck import Deck
@@ -17,6 +18,9 @@ from ropewalk.overlay.parts import NEVER
 from ropewalk.overlay.rules import Rules
 from ropewalk.overlay.shipping import Shipping
 from ropewalk.overlay.words import Address, Letter
+
+if TYPE_CHECKING:
+    from ropewalk.overlay.totals import Totals
 
 CAREFUL = 5
 """Dead times for which a message without custody may be on its way."""
@@ -37,7 +41,7 @@ class Arrivals:
         self._deck, self._shipping, self._rules, self._deliver = deck, shipping, rules, deliver
         self.lanes: dict[tuple[int, int], Release] = {}
         """By origin and kind."""
-        self.to_home: Callable[[Letter, Address], None] = lambda _letter, _address: None
+        self.totals: Totals | None = None
         self._recent: dict[int, tuple[set[tuple[int, int]], deque[tuple[int, int]]]] = {}
         self._streams: dict[tuple[int, int, str], int] = {}
         self._dirty: set[tuple[int, int]] = set()
@@ -59,11 +63,14 @@ class Arrivals:
         if address.lane == FREE:
             self._without_custody(letter, address)
         elif address.lane == HOME:
-            self.to_home(letter, address)
-        else:
+            if self.totals is not None:
+                self.totals.to_home(letter, address)
+        elif letter.order is None or self.totals is None:
+            self.ready += self._in_lane(letter, address)
+        elif self.totals.arrived(letter, address):
             self._in_lane(letter, address)
 
-    def _in_lane(self, letter: Letter, address: Address) -> None:
+    def _in_lane(self, letter: Letter, address: Address) -> list[Letter]:
         key = (address.origin, address.lane)
         lane = self.lanes.get(key)
         if lane is None:
@@ -71,13 +78,12 @@ class Arrivals:
         freed = lane.arrived(address.incarnation, address, letter)
         if address.late:
             self._late.add(letter.id)
-        if freed:
-            self.ready += freed
-        else:
+        if not freed:
             self.doubles += 1
         self._dirty.add(key)
         if self.wake_us == NEVER:
             self.wake_us = self._deck.now_us + self._deck.settings.receipt_us
+        return freed
 
     def _without_custody(self, letter: Letter, address: Address) -> None:
         """At most once: a doubled or late one is dropped, or one from before a restart."""

@@ -8,7 +8,7 @@ and opens new ones: a number that was sent but not logged is never used again.
 """
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 
@@ -166,12 +166,14 @@ class Custody:
         *,
         kind: int = DATA,
         late: bool = False,
+        log: bool = True,
     ) -> "Taken":
         """Take a letter into custody; it leaves by `release`."""
         lanes = tuple(self._lane(to, kind) for to in destinations)
         numbers = tuple(self._enter(lane, letter, rule, late) for lane in lanes)
         addresses = tuple(lane.address(number) for lane, number in zip(lanes, numbers, strict=True))
-        count = self._deck.write(Kept(letter, addresses, rule.order, rule.paths))
+        record = Kept(letter, addresses, rule.order, rule.paths)
+        count = self._deck.write(record) if log else 0
         return Taken(letter, lanes, numbers, rule, count)
 
     def _lane(self, to: int, kind: int) -> Lane:
@@ -311,10 +313,26 @@ class Custody:
     def _finish(self, lane: Lane) -> None:
         """A lane of an earlier incarnation is empty: later ones need not speak of it."""
         self.old.pop((lane.to, lane.kind, lane.incarnation), None)
-        left = [old.incarnation for old in self._old_lanes(lane.to, lane.kind)]
+        left = list(self._old_lanes(lane.to, lane.kind))
         now = self.lanes.get((lane.to, lane.kind))
         if now is not None:
-            now.since = min([*left, now.incarnation])
+            left.append(now)
+        for one in left:
+            one.since = min(other.incarnation for other in left)
+
+    def take_out(
+        self, which: Callable[[Letter], bool], *, to: int | None = None, kind: int = DATA
+    ) -> list[Letter]:
+        """Give up letters that need not arrive any more, or not there; returns them."""
+        found = []
+        for lane in self.everywhere():
+            if lane.kind != kind or to not in (None, lane.to):
+                continue
+            numbers = [number for number, one in lane.entries.items() if which(one.letter)]
+            found += self._strike(lane, 0, numbers)
+            if numbers:
+                self._deck.write(Done(lane.to, kind, lane.incarnation, 0, tuple(numbers)))
+        return found
 
     # --- again ------------------------------------------------------------------------------
 

@@ -2,9 +2,9 @@
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ropewalk.overlay.custody import DATA, FREE, LOCAL, Custody, Kept, Taken
+from ropewalk.overlay.custody import DATA, FREE, HOME, LOCAL, Custody, Kept, Taken
 from ropewalk.overlay.deck import Deck
 from ropewalk.overlay.events import Accepted, Deliver, Published, Refused, Subscribed, Unsubscribed
 from ropewalk.overlay.hook import Messenger, NoMessenger
@@ -13,6 +13,9 @@ from ropewalk.overlay.retained import Value, Values
 from ropewalk.overlay.rules import Rule, Rules
 from ropewalk.overlay.shipping import Shipping
 from ropewalk.overlay.words import Address, Item, Letter, Parcel
+
+if TYPE_CHECKING:
+    from ropewalk.overlay.totals import Totals
 
 NO_MESSENGER = NoMessenger()
 UNORDERED = Rule(
@@ -50,6 +53,7 @@ class Front:
         most = deck.settings.streams
         self.values, self.seen = Values(most), Values(most)
         """Last values: of this origin's own topics, and of what was delivered here."""
+        self.totals: Totals | None = None
         self.synced = False
         """Whether it is known here who subscribes."""
         self._numbers: dict[str, int] = {}
@@ -65,24 +69,25 @@ class Front:
             self._deck.out.append(Accepted(event.ticket, known))
             return
         rule = self._rules.of(event.topic)
-        destinations = self._interests.destinations(event.topic)
+        home = self.totals.home(event.topic) if self.totals is not None else None
+        kind = HOME if home is not None else LOCAL if rule.local else DATA
+        destinations = (home,) if home is not None else self._interests.destinations(event.topic)
         messenger = self._messengers.get(event.topic, NO_MESSENGER)
         stamp, why = messenger.stamp(event.payload, event.producer)
-        why = why or self._objection(rule, destinations)
+        why = why or self._objection(rule, destinations, kind)
         if why:
             self._deck.out.append(Refused(event.ticket, why))
             return
         letter = self._letter(event, rule, stamp)
         if rule.custody:
-            self._into_custody(event, letter, rule, destinations)
+            self._into_custody(event, letter, rule, destinations, kind)
         else:
             self._pass_on(letter, destinations)
             self._accepted(event.ticket, letter, None)
 
-    def _objection(self, rule: Rule, destinations: tuple[int, ...]) -> str | None:
+    def _objection(self, rule: Rule, destinations: tuple[int, ...], kind: int) -> str | None:
         if not self.synced:
             return "who subscribes is not known here yet"
-        kind = LOCAL if rule.local else DATA
         return self._custody.objection(destinations, kind) if rule.custody else None
 
     def _letter(self, event: Published, rule: Rule, stamp: Any) -> Letter:
@@ -104,11 +109,15 @@ class Front:
         )
 
     def _into_custody(
-        self, event: Published, letter: Letter, rule: Rule, destinations: tuple[int, ...]
+        self,
+        event: Published,
+        letter: Letter,
+        rule: Rule,
+        destinations: tuple[int, ...],
+        kind: int,
     ) -> None:
         taken, count = None, 0
         if destinations:
-            kind = LOCAL if rule.local else DATA
             taken = self._custody.keep(letter, destinations, rule, kind=kind)
             count = taken.count
         elif event.key:
@@ -117,16 +126,19 @@ class Front:
             # Sent before it is safe: if it is lost with this agent, nobody was told that it is.
             self._custody.release(taken)
             taken = None
-        self._when_safe(count, lambda: self._accepted(event.ticket, letter, taken))
+        local = kind != HOME
+        self._when_safe(count, lambda: self._accepted(event.ticket, letter, taken, local=local))
 
-    def _accepted(self, ticket: int, letter: Letter, taken: Taken | None) -> None:
+    def _accepted(
+        self, ticket: int, letter: Letter, taken: Taken | None, *, local: bool = True
+    ) -> None:
         self._remember(letter)
         if letter.retain and self.values.put(letter):
             self._deck.write(Value(letter))
         self._deck.out.append(Accepted(ticket, letter))
         if taken is not None:
             self._custody.release(taken)
-        if self._deliver_local:
+        if self._deliver_local and local:
             self.deliver(letter, late=False)
 
     def _remember(self, letter: Letter) -> None:

@@ -60,6 +60,8 @@ class Interests:
         self._waiting: set[tuple[str, str]] = set()
         self._to: dict[str, tuple[int, ...]] = {}
         self._here: dict[str, tuple[str, ...]] = {}
+        self.also: Callable[[str], bool] = lambda _pattern: True
+        """What else a confirmation waits for: readers of a total order must know where to begin."""
         self.wake_us = NEVER
 
     # --- looking up -------------------------------------------------------------------------
@@ -166,7 +168,7 @@ class Interests:
         for subscriber in self.local.get(pattern, ()):
             one = (subscriber, pattern)
             if one in self._waiting:
-                if missing:
+                if missing or not self.also(pattern):
                     self.wake_us = min(self.wake_us, self._deck.now_us + ASK_AGAIN_US)
                     continue
                 self._waiting.discard(one)

@@ -15,8 +15,13 @@ NEVER = 1 << 62
 class Office(Protocol):
     """What a part may use of its agent."""
 
-    me: int
-    incarnation: int
+    @property
+    def me(self) -> int:
+        """This broker."""
+
+    @property
+    def incarnation(self) -> int:
+        """Of its agent."""
 
     def reachable(self) -> frozenset[int]:
         """Brokers that can be reached now, this one included."""
@@ -48,3 +53,6 @@ class Part(Protocol):
 
     def recover(self, now_us: int, records: Iterable[Any]) -> None:
         """Once, at the start: what was written before; each part picks out its own."""
+
+    def records(self) -> Iterable[Any]:
+        """What has to be in the log for this part, should it be written anew."""

@@ -7,16 +7,17 @@ number (`order.sequencer`) and sends it on in its own lanes; readers deliver by 
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any
+from functools import partial
 
 from ropewalk.overlay.custody import HOME, Custody
 from ropewalk.overlay.deck import Deck
 from ropewalk.overlay.interests import Interests
 from ropewalk.overlay.order.desk import Desk
+from ropewalk.overlay.order.release import Release
 from ropewalk.overlay.order.sequencer import Sequencer
 from ropewalk.overlay.order.window import Window
 from ropewalk.overlay.parts import NEVER, Office
-from ropewalk.overlay.rules import Rule, Rules, matches
+from ropewalk.overlay.rules import Rules, matches
 from ropewalk.overlay.shipping import Shipping
 from ropewalk.overlay.words import Address, Letter, Receipt
 
@@ -61,6 +62,9 @@ class Totals:
         self._missing: dict[tuple[str, tuple[int, int]], tuple[Letter, set[int]]] = {}
         """By topic and place in the order: readers that have not acknowledged it."""
         self._dirty: set[Sender] = set()
+        self._lanes: dict[int, Release] = {}
+        """At a home, by origin: letters come in the order in which it took them."""
+        self._waiting: list[Letter] = []
 
     @property
     def topics(self) -> list[str]:
@@ -83,7 +87,17 @@ class Totals:
         self.sequencer.appointed(self._deck.now_us, topic, home, term)
         self.desk.appointed(self._deck.now_us, topic, home, term)
         if home != before:
-            self._custody.redirect(topic, before, home)
+            self._redirect(topic, before, home)
+        self._missing = {key: one for key, one in self._missing.items() if key[0] != topic}
+        self._custody.take_out(lambda one: one.topic == topic and (one.order or (term,))[0] < term)
+
+    def _redirect(self, topic: str, before: int, home: int) -> None:
+        """What the old home did not get done goes to the new one."""
+        rule = self._rules.of(topic)
+        for letter in self._custody.take_out(
+            lambda one: one.topic == topic and one.order is None, to=before, kind=HOME
+        ):
+            self._custody.release(self._custody.keep(letter, (home,), rule, kind=HOME))
 
     def home(self, topic: str) -> int | None:
         """Where letters of a topic go first; None if they need no number."""
@@ -92,7 +106,7 @@ class Totals:
     # --- at the home ------------------------------------------------------------------------
 
     def to_home(self, letter: Letter, address: Address) -> None:
-        """A letter from its origin."""
+        """A letter from its origin; it is acknowledged when every reader has it."""
         sender = (address.origin, address.incarnation)
         came = self._came.setdefault(sender, Window())
         came.fill(address.base - 1)
@@ -100,9 +114,27 @@ class Totals:
             self._settle(sender, address.number)
             return
         self._places.setdefault(letter.id, set()).add((sender, address.number))
-        numbered = self.sequencer.arrived(self._deck.now_us, letter)
-        if numbered is not None:
-            self._when_safe(self._deck.written, lambda: self._send(numbered))
+        lane = self._lanes.get(address.origin)
+        if lane is None:
+            lane = self._lanes[address.origin] = Release(
+                address.origin, HOME, self._deck.settings.held
+            )
+        self._waiting += lane.arrived(address.incarnation, address, letter)
+        self._number()
+
+    def _number(self) -> None:
+        """Give letters their numbers, in the order of their origins, while that is possible."""
+        waiting, self._waiting = self._waiting, []
+        stopped: set[str] = set()
+        for letter in waiting:
+            topic = letter.topic
+            if topic in stopped or not self.sequencer.open(topic):
+                stopped.add(topic)
+                self._waiting.append(letter)
+                continue
+            numbered = self.sequencer.arrived(self._deck.now_us, letter)
+            if numbered is not None:
+                self._when_safe(self._deck.written, partial(self._send, numbered))
 
     def _send(self, letter: Letter) -> None:
         """A letter with its number, to everyone who reads the topic."""
@@ -112,7 +144,9 @@ class Totals:
         self._missing[(letter.topic, letter.order)] = (letter, set(audience))
         if audience:
             rule = replace(self._rules.of(letter.topic), order="none")
-            self._custody.release(self._custody.keep(letter, sorted(audience), rule))
+            # The sequencer's own records bring it back after a restart.
+            taken = self._custody.keep(letter, sorted(audience), rule, log=False)
+            self._custody.release(taken)
         else:
             self._check((letter.topic, letter.order))
 
@@ -189,7 +223,9 @@ class Totals:
     def pump(self) -> None:
         """What homes and readers have got ready by notes and by time."""
         for letter in self.sequencer.take():
-            self._when_safe(self._deck.written, lambda one=letter: self._send(one))
+            self._when_safe(self._deck.written, partial(self._send, letter))
+        if self._waiting:
+            self._number()
         ready = self.desk.take()
         if ready:
             self._when_safe(self._deck.written, lambda: self._hand_over(ready))
@@ -199,12 +235,3 @@ class Totals:
         for key in list(self._missing):
             if key in self._missing:
                 self._check(key)
-
-    def state(self) -> list[Any]:
-        """Records that stand for homes and readers."""
-        return [*self.sequencer.state(), *self.desk.state()]
-
-
-def is_total(rule: Rule) -> bool:
-    """Whether a topic's messages get a number from a home."""
-    return rule.order == "total"

@@ -92,6 +92,10 @@ class Mirrors:
         self.changed(now_us)
         self._apply(now_us)
 
+    def records(self) -> tuple[Any, ...]:
+        """Nothing of its own: all that matters is in the log's records."""
+        return ()
+
     def heard(self, now_us: int, sender: int, body: Any) -> bool:
         """A note; False if it is not for this part."""
         if not isinstance(body, Returned) or body.group != self.group:

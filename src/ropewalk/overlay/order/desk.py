@@ -120,7 +120,7 @@ class Desk:
             self._recall(record)
         self._soon(now_us)
 
-    def state(self) -> list[Vowed | Reading]:
+    def records(self) -> list[Vowed | Reading]:
         """Records that replace all earlier ones."""
         vows = [one.state() for one in self._vows.values()]
         return [*vows, *(reader.state() for reader in self._readers.values())]

@@ -186,7 +186,7 @@ class Sequencer:
             self._to_send += book.unfinished()
             self._soon()
 
-    def state(self) -> list[Opened | Excluded]:
+    def records(self) -> list[Opened | Excluded]:
         """Records that replace all earlier ones."""
         books = [book.state() for book in self._books.values()]
         return [*books, *map(Excluded, sorted(self._excluded))]
