@@ -318,11 +318,11 @@ class Agent:
 
     def _subscribed(self, event: Subscribed) -> None:
         self.front.subscribed(event)
-        self.totals.wishes()
+        self.totals.wishes(event.pattern)
 
     def _unsubscribed(self, event: Unsubscribed) -> None:
         self.front.unsubscribed(event)
-        self.totals.wishes()
+        self.totals.wishes(event.pattern)
 
     def _charted(self, event: Charted) -> None:
         self._moved = self.epochs.charted(event.chart) or self._moved
@@ -359,9 +359,9 @@ class Agent:
         self.keeper.recover(records)
         self.arrivals.recover(records)
         self.front.recover(records)
-        self.totals.start()
         for part in self.parts:
             part.recover(self.deck.now_us, records)
+        self.totals.start()
 
     # --- the parts' office ------------------------------------------------------------------
 

@@ -65,6 +65,8 @@ class Totals:
         self._lanes: dict[int, Release] = {}
         """At a home, by origin: letters come in the order in which it took them."""
         self._waiting: list[Letter] = []
+        self._again: list[Letter] = []
+        """At a reader after a restart: what its clients may not have got."""
 
     @property
     def topics(self) -> list[str]:
@@ -72,11 +74,16 @@ class Totals:
         return [name for name, rule in self._rules.named.items() if rule.order == "total"]
 
     def start(self) -> None:
-        """The homes that the contracts name, in the first term."""
+        """The homes that the contracts name, in the first term; and what readers may have missed.
+
+        A crash may have come after the log and before the clients: the last hop knows.
+        """
         number = {name: b for b, name in enumerate(self._deck.chart.names)}
         for topic in self.topics:
             home = self._rules.of(topic).home
             self.appointed(topic, number.get(home or "", min(self._deck.chart.members)), 1)
+            reader = self.desk.reader(topic)
+            self._again += reader.recent() if reader is not None else []
 
     def appointed(self, topic: str, home: int, term: int) -> None:
         """Who numbers a topic from a term on: origins turn to that broker."""
@@ -198,9 +205,18 @@ class Totals:
         for letter in letters:
             self._deliver(letter, False)
 
-    def wishes(self) -> None:
-        """Subscriptions of this broker's clients have changed."""
+    def _given(self, letter: Letter) -> bool:
+        """Deliver a letter again if somebody is there to take it."""
+        if not self._interests.subscribers(letter.topic):
+            return False
+        self._deliver(letter, False)
+        return True
+
+    def wishes(self, pattern: str = "#") -> None:
+        """Subscriptions of this broker's clients to a pattern have changed."""
         for topic in self.topics:
+            if not matches(pattern, topic):
+                continue
             if self._interests.subscribers(topic):
                 self.desk.subscribed(self._deck.now_us, topic)
             else:
@@ -226,6 +242,8 @@ class Totals:
             self._when_safe(self._deck.written, partial(self._send, letter))
         if self._waiting:
             self._number()
+        if self._again and self._interests.local:
+            self._again = [one for one in self._again if not self._given(one)]
         ready = self.desk.take()
         if ready:
             self._when_safe(self._deck.written, lambda: self._hand_over(ready))

@@ -7,6 +7,7 @@ from ropewalk.federation.facts import Federation
 from ropewalk.overlay.agent import Agent, Setup
 from ropewalk.overlay.chart import chart_of
 from ropewalk.overlay.events import Action, Event
+from ropewalk.overlay.pairs import alternates_of
 from ropewalk.overlay.rules import rules_of
 from ropewalk.overlay.settings import Settings
 
@@ -44,9 +45,17 @@ Maker = Callable[[int, int, tuple[Any, ...]], Core]
 def agents_of(federation: Federation, settings: Settings) -> Maker:
     """Makes the product's own agents; the chart is computed once for all."""
     chart, rules = chart_of(federation), rules_of(federation)
+    second = alternates_of(federation, chart)
 
     def make(me: int, incarnation: int, records: tuple[Any, ...]) -> Core:
-        setup = Setup(me=me, chart=chart, rules=rules, settings=settings, incarnation=incarnation)
+        setup = Setup(
+            me=me,
+            chart=chart,
+            rules=rules,
+            settings=settings,
+            incarnation=incarnation,
+            alternates=second.get(me, {}),
+        )
         return Agent(setup, records=records)
 
     return make

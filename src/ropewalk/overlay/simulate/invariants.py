@@ -57,8 +57,24 @@ def missing(account: Account) -> list[Missing]:
         pair = (one.letter, to.broker)
         apart = to.broker not in truth.reached(one.publication.broker, last)
         fate = "waiting" if apart and pair in journal.custody else "lost"
-        found.append(Missing(one, to, "excused" if pair in gone else fate))
+        excused = pair in gone or _forgotten(account, one, to)
+        found.append(Missing(one, to, "excused" if excused else fate))
     return found
+
+
+def _forgotten(account: Account, one: Acceptance, to: Subscription) -> bool:
+    """Whether a totally ordered letter went down with a disk.
+
+    Until it has its number it is kept for its home alone; and a reader that has forgotten where it
+    was begins anew with the next number.
+    """
+    if account.topics[one.publication.topic].contract.order != "total":
+        return False
+    kept = account.destroyed.get(one.publication.broker, ())
+    at_origin = any(one.letter == letter for _, some in kept for letter, _ in some)
+    return at_origin or any(
+        us >= one.published_us for us, _ in account.destroyed.get(to.broker, ())
+    )
 
 
 def lost(account: Account) -> Iterator[Violation]:
