@@ -49,7 +49,7 @@ class Physics:
     sample_us: int = 200_000
     """How often stores are looked at."""
     payload_bytes: int = 8
-    settled: bool = True
+    settled: bool = False
     """At the beginning all agents know that all links work; otherwise they have to find out."""
     words: bool = False
     """Whether the journal tells which letters cross which links."""
