@@ -196,6 +196,16 @@ class Leaker(Flooder):
         self.things = (0,)
 
 
+class Hoarder(Flooder):
+    """Lets letters go round, and hoards what it cannot send."""
+
+    def take(self, parcel: Parcel, came: int) -> list[Action]:
+        return super().take(Parcel(parcel.letter, (), parcel.hops + 16), came)
+
+    def memory(self) -> dict[str, int]:
+        return {"link": 1_000_000}
+
+
 def made_of(federation: Federation, kind: Callable[..., Flooder] = Flooder) -> Maker:
     """Makes such agents."""
     return lambda me, incarnation, records: kind(federation, me, incarnation, records)

@@ -25,7 +25,7 @@ from ropewalk.overlay.simulate.hosts import Clock
 from ropewalk.overlay.simulate.summary import outages
 from ropewalk.overlay.simulate.truth import Truth
 from tests.conftest import Run as Call
-from tests.doubles import Doubler, Flooder, Leaker, Loser, Muddler, made_of
+from tests.doubles import Doubler, Flooder, Hoarder, Leaker, Loser, Muddler, made_of
 
 S = 1_000_000
 SHORT = Load(rate_msgs_s=50, duration_us=S, settle_us=5 * S)
@@ -156,6 +156,12 @@ def test_checks_find_leaks_and_false_beliefs() -> None:
         one.message for one in done.violations
     }
     assert "S005" in codes(run(line(), "at 500 ms blackhole b--c"))
+
+
+def test_checks_find_letters_that_go_round_and_stores_that_overflow() -> None:
+    done = run(line(), kind=Hoarder)
+    assert codes(done) == {"S004", "S006"}
+    assert "its limit is 16,384" in done.violations[-1].message
 
 
 def test_checks_find_two_subscribers_who_disagree_on_a_total_order() -> None:

@@ -1,5 +1,6 @@
 """`ropewalk lab`: try things where nothing can break; `lab simulate`."""
 
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any
@@ -59,6 +60,12 @@ def simulate(
     ] = None,
     scenario: Annotated[str | None, typer.Option(help="A scenario by its name.")] = None,
     rival: Annotated[str | None, typer.Option(help="Hold a rival's agents against ours.")] = None,
+    settled: Annotated[
+        bool,
+        typer.Option(
+            "--settled", help="All links are known to work at the start: for large federations."
+        ),
+    ] = False,
     shrink: Annotated[
         bool, typer.Option(help="Find the smallest plan that fails, and tell its story.")
     ] = True,
@@ -89,8 +96,9 @@ def simulate(
         rivals = _rival(rival, federation, settings)
         with progress(f"simulating {federation.name}"):
             plans = _plans(federation, given, load, random, seed, runs)
-            done = [_run(federation, plan, make, settings) for plan in plans]
-            others = [_run(federation, plan, rivals, settings) for plan in plans] if rivals else []
+            run = partial(_run, federation, settings=settings, settled=settled)
+            done = [run(plan, make) for plan in plans]
+            others = [run(plan, rivals) for plan in plans] if rivals else []
         totals = Summary(done).totals()
         findings, story = _findings(done, str(path or scenario), shrink=shrink)
         shown = next((run for run in done if run.violations), done[0])
@@ -195,10 +203,13 @@ def _plans(
     return plans
 
 
-def _run(federation: "Federation", plan: Any, make: Any, settings: "Settings") -> "Run":
+def _run(
+    federation: "Federation", plan: Any, make: Any, *, settings: "Settings", settled: bool
+) -> "Run":
     from ropewalk.overlay.simulate import simulate as simulated
+    from ropewalk.overlay.simulate.world import Physics
 
-    return simulated(federation, plan, make, settings=settings)
+    return simulated(federation, plan, make, settings=settings, physics=Physics(settled=settled))
 
 
 def _findings(

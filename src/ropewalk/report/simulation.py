@@ -117,6 +117,8 @@ def _by_topic(account: Account) -> dict[str, Any]:
 
 
 def _draw_delay(axes: Any, topics: Mapping[str, Any]) -> None:
+    from matplotlib.ticker import LogLocator, NullFormatter
+
     shown = list(topics)[:SHOWN_TOPICS]
     every = max(1, sum(map(len, topics.values())) // MOST_POINTS)
     for i, (topic, points) in enumerate(topics.items()):
@@ -124,6 +126,9 @@ def _draw_delay(axes: Any, topics: Mapping[str, Any]) -> None:
         colour = COLOURS[i % len(COLOURS)]
         axes.plot(*points[::every].T, ".", color=colour, markersize=2.5, label=label)
     axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.yaxis.set_minor_formatter(NullFormatter())
     axes.set_ylabel("delivery after\npublishing (ms)")
     more = len(topics) - len(shown)
     title = f"and {more} more topics" if more > 0 else None

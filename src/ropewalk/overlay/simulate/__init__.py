@@ -1,9 +1,9 @@
 """The deterministic simulator: drives agents' pure cores and breaks everything around them.
 
 In reading order: `faults` and `fault_text` (what can go wrong, as text), `plan` and `schedule`
-(what is to happen), `cores` (what is driven), `journal`, `lanes`, `hosts`, `clients`, `breaking`
-and `world` (the run itself), `truth`, `account`, `beliefs` and `invariants` (was it right?), `run`,
-`shrink` and `story` (why not), `summary`, `scenarios`.
+(what is to happen), `cores` (what is driven), `journal`, `lanes`, `hosts`, `clients`, `network`,
+`breaking` and `world` (the run itself), `truth`, `account`, `beliefs` and `invariants` (was it
+right?), `run`, `shrink` and `story` (why not), `summary`, `scenarios`.
 
 Apart from these, the packet network of Jia 2014, 6.3.2: `packets` (queues, lines and a log),
 `routers` (what forwards by a table), `lsa`, `lsdb` and `ospf` (the rival), `plain_pcrt` (the scheme

@@ -21,7 +21,7 @@ class Breaker:
         names = world.federation.graph.names
         self._host = dict(zip(names, world.hosts, strict=True))
         self._wire: dict[frozenset[str], Wire] = {}
-        for wire in world.wires:
+        for wire in world.network.wires:
             ends = frozenset(lane.source.name for lane in wire.lanes)
             self._wire.setdefault(ends, wire)
         self._truth: tuple[frozenset[int], frozenset[int]] = frozenset(), frozenset()
@@ -66,7 +66,7 @@ class Breaker:
 
     def _tell_truth(self) -> None:
         world = self._world
-        links = frozenset(wire.number for wire in world.wires if wire.down)
+        links = frozenset(wire.number for wire in world.network.wires if wire.down)
         away = frozenset(host.number for host in world.hosts if host.agent is None or host.frozen)
         if (links, away) != self._truth:
             self._truth = links, away
@@ -93,20 +93,20 @@ class Breaker:
             else:
                 lane.remove(fault)
                 if not lane.holds and lane.held:
-                    self._world.release(lane)
+                    self._world.network.release(lane)
 
     def _cut(self, fault: Fault, *, begins: bool) -> None:
         for wire in self._wires(fault):
             if begins:
                 self._close(wire)
             else:
-                self._world.reopen(wire)
+                self._world.network.reopen(wire)
 
     def _close(self, wire: Wire) -> None:
         was_up = not wire.shut
-        self._world.shut(wire)
+        self._world.network.shut(wire)
         for lane in wire.lanes if was_up else ():
-            self._world.tell_closed(lane)
+            self._world.network.tell_closed(lane)
 
     def _partition(self, fault: Fault, *, begins: bool) -> None:
         if not fault.silent:
@@ -130,7 +130,7 @@ class Breaker:
         if down:
             self._close(wire)
         else:
-            self._world.reopen(wire)
+            self._world.network.reopen(wire)
         self._tell_truth()
         next_us = self._world.now_us + fault.by_us
         if down or next_us < end_us:
@@ -155,7 +155,7 @@ class Breaker:
         if whole:
             host.broker_away -= 1
             for lane in host.lanes.values():
-                self._world.reopen(lane.wire)
+                self._world.network.reopen(lane.wire)
         if not host.agent_away:
             self._world.start(host)
 
@@ -165,9 +165,9 @@ class Breaker:
             host.seen.clear()
         for lane in host.lanes.values():
             was_up = not lane.wire.shut
-            self._world.shut(lane.wire)
+            self._world.network.shut(lane.wire)
             if was_up:
-                self._world.tell_closed(lane)
+                self._world.network.tell_closed(lane)
 
     def _stall(self, fault: Fault, *, begins: bool) -> None:
         host = self._host[fault.where[0]]

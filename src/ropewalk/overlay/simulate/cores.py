@@ -59,3 +59,10 @@ def agents_of(federation: Federation, settings: Settings) -> Maker:
         return Agent(setup, records=records)
 
     return make
+
+
+def begin(core: Core, now_us: int, *, settled: bool) -> list[Action]:
+    """Start a core; the product's own can be told that all links are known to work."""
+    if settled and isinstance(core, Agent):
+        return core.start(now_us, settled=True)
+    return core.start(now_us)

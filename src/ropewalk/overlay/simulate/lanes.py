@@ -70,8 +70,9 @@ class Lane:
         self._reckon()
 
     def remove(self, fault: Fault) -> None:
-        """A fault is over."""
+        """A fault is over: what is sent from now on need not wait for what is late."""
         self.faults.remove(fault)
+        self.last_us = 0
         self._reckon()
 
     def _reckon(self) -> None:
@@ -110,7 +111,7 @@ class Lane:
 
 
 def tail_us(tail: Tail | None, draw: Random) -> int:
-    """A delay drawn from a distribution; never more than a thousand times its scale."""
+    """A delay drawn from a distribution; never more than a hundred times its scale."""
     if tail is None:
         return 0
     shape = max(tail.shape_ppm / MOST_PPM, 0.01)
@@ -120,4 +121,4 @@ def tail_us(tail: Tail | None, draw: Random) -> int:
         drawn = draw.lognormvariate(0.0, shape)
     else:
         drawn = draw.paretovariate(shape)
-    return int(tail.scale_us * min(drawn, 1000.0))
+    return int(tail.scale_us * min(drawn, 100.0))

@@ -11,7 +11,7 @@ from random import Random
 from ropewalk.errors import UsageError
 from ropewalk.federation.arrays import broker_of
 from ropewalk.federation.facts import Attachment, Federation
-from ropewalk.overlay.simulate.faults import Fault, Kind, Tail, last_end_us
+from ropewalk.overlay.simulate.faults import ON_BROKERS, Curve, Fault, Kind, Tail, last_end_us
 from ropewalk.overlay.simulate.plan import Plan, Publication, Wish
 
 MS, S = 1_000, 1_000_000
@@ -19,6 +19,8 @@ WARM_UP_US = 300 * MS
 """Nobody publishes and nothing fails before subscriptions can be known everywhere."""
 SETTLE_US = 20 * S
 MOST_PUBLICATIONS = 2_000_000
+CURVES: tuple[Curve, ...] = ("exponential", "lognormal", "pareto")
+LONGEST_STALL_US = 400 * MS
 HARMLESS: tuple[Kind, ...] = ("stall", "slow", "skew", "delay", "duplicate", "reorder", "lose")
 BREAKING: tuple[Kind, ...] = (
     *("cut", "blackhole", "hold", "flap", "partition", "crash", "crash-agent"),
@@ -133,58 +135,56 @@ def random_faults(
     possible = [kind for kind in kinds if federation.links or kind in ("stall", "slow", "skew")]
     if count and not possible:
         raise UsageError("no kind of fault is left that this federation can have: name others")
-    made = [
-        _random_fault(federation, draw, draw.choice(possible), duration_us, destroy, permanent)
-        for _ in range(count)
-    ]
+    made = []
+    for _ in range(count):
+        kind = draw.choice(possible)
+        drawn = _Drawn(federation, draw, duration_us)
+        made.append(drawn.fault(kind, destroy=destroy, permanent=permanent))
     return tuple(sorted(made, key=lambda fault: (fault.at_us, str(fault))))
 
 
-def _random_fault(
-    federation: Federation,
-    draw: Random,
-    kind: Kind,
-    duration_us: int,
-    destroy: float,
-    permanent: float,
-) -> Fault:
-    """Times are round: a person has to read them."""
-    at_us = WARM_UP_US + draw.randrange(max(1, duration_us // (10 * MS))) * 10 * MS
-    for_us: int | None = round(10 ** draw.uniform(1.0, 3.3)) * MS
-    names = list(federation.brokers)
-    ends = draw.choice(federation.links).between if federation.links else (names[0], names[0])
-    ends = ends if draw.random() < 0.5 else (ends[1], ends[0])
-    broker = (draw.choice(names),)
-    tail = Tail(draw.choice(("exponential", "lognormal", "pareto")), draw.randrange(1, 30) * MS)
-    some = tuple(sorted(draw.sample(names, draw.randint(1, max(1, len(names) // 2)))))
-    one_way, share = draw.random() < 0.3, draw.choice((10_000, 50_000, 200_000, 500_000))
-    disk, forever = draw.random() >= destroy, draw.random() < permanent
-    by_us = draw.choice((5, 20, 50, 100)) * MS
-    if kind in ("crash", "crash-agent"):
-        return Fault(kind=kind, at_us=at_us, for_us=for_us, where=broker, disk=disk)
-    if kind == "stall":
-        return Fault(kind=kind, at_us=at_us, for_us=min(for_us or 0, 400 * MS), where=broker)
-    if kind == "slow":
-        return Fault(kind=kind, at_us=at_us, for_us=for_us, where=broker, by_us=by_us // 500)
-    if kind == "skew":
-        ppm = draw.choice((0, 50, 500))
+class _Drawn:
+    """All that a random fault may need, drawn whether it needs it or not; times are round."""
+
+    def __init__(self, federation: Federation, draw: Random, duration_us: int) -> None:
+        names = list(federation.brokers)
+        ends = draw.choice(federation.links).between if federation.links else (names[0],) * 2
+        self.ends = ends if draw.random() < 0.5 else (ends[1], ends[0])
+        self.broker = (draw.choice(names),)
+        self.some = tuple(sorted(draw.sample(names, draw.randint(1, max(1, len(names) // 2)))))
+        self.at_us = WARM_UP_US + draw.randrange(max(1, duration_us // (10 * MS))) * 10 * MS
+        self.for_us = round(10 ** draw.uniform(1.0, 3.3)) * MS
+        self.by_us = draw.choice((5, 20, 50, 100)) * MS
+        curve: Curve = draw.choice(CURVES)
+        self.tail = Tail(curve, draw.randrange(1, 30) * MS)
+        self.share_ppm = draw.choice((10_000, 50_000, 200_000, 500_000))
+        self.drift_ppm = draw.choice((0, 50, 500))
+        self.one_way = draw.random() < 0.3
+        self.dice, self.coin = draw.random(), draw.random()
+
+    def fault(self, kind: Kind, *, destroy: float, permanent: float) -> Fault:
+        """The fault of a kind."""
+        lasting = kind in ("cut", "blackhole") and self.coin < permanent
+        for_us = min(self.for_us, LONGEST_STALL_US) if kind == "stall" else self.for_us
+        fields = {
+            "crash": {"disk": self.dice >= destroy},
+            "crash-agent": {"disk": self.dice >= destroy},
+            "slow": {"by_us": self.by_us // 500},
+            "skew": {"by_us": self.by_us, "share_ppm": self.drift_ppm},
+            "partition": {"silent": self.one_way},
+            "flap": {"by_us": 3 * self.by_us},
+            "blackhole": {"one_way": self.one_way},
+            "hold": {"one_way": self.one_way},
+            "lose": {"one_way": self.one_way, "share_ppm": self.share_ppm},
+            "duplicate": {"one_way": self.one_way, "share_ppm": self.share_ppm},
+            "reorder": {"share_ppm": self.share_ppm, "by_us": self.by_us},
+            "delay": {"one_way": self.one_way, "by_us": self.by_us, "tail": self.tail},
+        }
+        where = self.broker if kind in ON_BROKERS else self.ends
         return Fault(
-            kind=kind, at_us=at_us, for_us=for_us, where=broker, by_us=by_us, share_ppm=ppm
+            kind=kind,
+            at_us=self.at_us,
+            for_us=None if lasting else for_us,
+            where=self.some if kind == "partition" else where,
+            **fields.get(kind, {}),  # type: ignore[arg-type]
         )
-    if kind == "partition":
-        return Fault(kind=kind, at_us=at_us, for_us=for_us, where=some, silent=one_way)
-    for_us = None if forever and kind in ("cut", "blackhole") else for_us
-    if kind in ("cut", "flap"):
-        return Fault(
-            kind=kind, at_us=at_us, for_us=for_us, where=ends, by_us=by_us * 3 * (kind == "flap")
-        )
-    return Fault(
-        kind=kind,
-        at_us=at_us,
-        for_us=for_us,
-        where=ends,
-        one_way=one_way,
-        share_ppm=share if kind in ("lose", "duplicate", "reorder") else 0,
-        by_us=by_us if kind in ("reorder", "delay") else 0,
-        tail=tail if kind == "delay" else None,
-    )

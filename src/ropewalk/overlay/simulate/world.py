@@ -4,6 +4,7 @@ One `World` is one run. The same federation, plan and settings give the same jou
 last entry: events at the same time happen in the order in which they were scheduled.
 """
 
+import gc
 from collections.abc import Callable
 from dataclasses import dataclass
 from heapq import heappop, heappush
@@ -17,22 +18,19 @@ from ropewalk.overlay.events import (
     Due,
     Event,
     Logged,
-    Received,
     Send,
     Tell,
     Write,
 )
-from ropewalk.overlay.events import Closed as ClosedEvent
 from ropewalk.overlay.parts import NEVER
 from ropewalk.overlay.settings import Settings
 from ropewalk.overlay.simulate.breaking import Breaker
 from ropewalk.overlay.simulate.clients import Clients
-from ropewalk.overlay.simulate.cores import Maker
+from ropewalk.overlay.simulate.cores import Maker, begin
 from ropewalk.overlay.simulate.hosts import Host
 from ropewalk.overlay.simulate.journal import Journal
-from ropewalk.overlay.simulate.lanes import Lane, Wire
-from ropewalk.overlay.simulate.plan import Plan, number_of
-from ropewalk.overlay.words import Frame, Word
+from ropewalk.overlay.simulate.network import Network
+from ropewalk.overlay.simulate.plan import Plan
 
 DUE = Due()
 
@@ -51,6 +49,8 @@ class Physics:
     sample_us: int = 200_000
     """How often stores are looked at."""
     payload_bytes: int = 8
+    settled: bool = False
+    """At the beginning all agents know that all links work; otherwise they have to find out."""
     words: bool = False
     """Whether the journal tells which letters cross which links."""
 
@@ -72,33 +72,18 @@ class World:
         self.now_us = 0
         self._heap: list[tuple[Any, ...]] = []
         self._count = 0
-        graph = federation.graph
-        self.hosts = [Host(b, name) for b, name in enumerate(graph.names)]
-        self.wires = [self._wire(e) for e in range(graph.links)]
+        self.hosts = [Host(b, name) for b, name in enumerate(federation.graph.names)]
         self.clients = Clients(self)
+        self.network = Network(self)
         self.breaker = Breaker(self)
-        self.hop_limit = self.settings.hop_limit or max(16, 4 * int(graph.transit.sum()))
+        self._send = self.network.send
         self._acts: dict[type, Callable[[Host, Any], None]] = {
             Deliver: self.clients.deliver,
             Write: self._write,
-            Disconnect: lambda host, action: self.disconnect(host, action.link),
+            Disconnect: lambda host, action: self.network.disconnect(host, action.link),
             Tell: lambda host, action: self.note("tell", host.number, action.what, action.about),
             **self.clients.acts,
         }
-
-    def _wire(self, number: int) -> Wire:
-        graph, seed = self.federation.graph, self.plan.seed
-        a, b = (self.hosts[int(end)] for end in graph.ends[number])
-        leaves = int(graph.domain[a.number]) != int(graph.domain[b.number])
-        wire = Wire(number, leaves_domain=leaves)
-        delay_us, loss = round(1_000 * float(graph.latency_ms[number])), float(graph.loss[number])
-        wire.lanes = tuple(
-            Lane(wire, one, other, delay_us, loss, f"{seed} {one.name} {other.name}")
-            for one, other in ((a, b), (b, a))
-        )
-        for lane in wire.lanes:
-            lane.source.lanes[number] = lane
-        return wire
 
     # What happens when.
 
@@ -107,6 +92,11 @@ class World:
         self._count += 1
         heappush(self._heap, (max(time_us, self.now_us), self._count, act, facts))
 
+    def soon(self, time_us: int, act: Callable[..., None], facts: tuple[Any, ...]) -> None:
+        """The same for what happens most often; the time is not past."""
+        self._count = count = self._count + 1
+        heappush(self._heap, (time_us, count, act, facts))
+
     def note(self, kind: str, where: int, *facts: Any) -> None:
         """Write down what happened."""
         self.journal.entries.append((self.now_us, kind, where, *facts))
@@ -114,21 +104,30 @@ class World:
     def run(self) -> Journal:
         """Let everything happen until the plan's end."""
         for host in self.hosts:
-            self.start(host)
+            self.start(host, settled=self.physics.settled)
         self.clients.begin()
         self.breaker.begin()
         self.at(self.physics.sample_us, self._sample)
+        collecting = gc.isenabled()
+        gc.disable()  # a run makes no cycles, and looking for them takes a third of the time
+        try:
+            self.journal.events = self._loop()
+        finally:
+            if collecting:
+                gc.enable()
+        self.now_us = self.plan.end_us
+        self._look()
+        for host in self.hosts:
+            self.journal.custody |= host.agent.custody() if host.agent else host.kept
+        return self.journal
+
+    def _loop(self) -> int:
         heap, end_us, pop, events = self._heap, self.plan.end_us, heappop, 0
         while heap and heap[0][0] <= end_us:
             self.now_us, _, act, facts = pop(heap)
             act(*facts)
             events += 1
-        self.now_us = end_us
-        self.journal.events = events
-        self._look()
-        for host in self.hosts:
-            self.journal.custody |= host.agent.custody() if host.agent else host.kept
-        return self.journal
+        return events
 
     def _sample(self) -> None:
         self._look()
@@ -145,7 +144,7 @@ class World:
 
     # What agents do.
 
-    def start(self, host: Host) -> None:
+    def start(self, host: Host, *, settled: bool = False) -> None:
         """An agent starts, with what its log holds."""
         host.incarnation += 1
         host.life += 1
@@ -153,7 +152,7 @@ class World:
         host.kept = set()
         host.agent = self.make(host.number, host.incarnation, tuple(host.disk.safe))
         self.note("start", host.number, host.incarnation)
-        self._after(host, host.agent.start(self._local(host)))
+        self._after(host, begin(host.agent, self._local(host), settled=settled))
         self.clients.welcome(host)
 
     def crash(self, host: Host, *, disk: bool) -> None:
@@ -218,7 +217,8 @@ class World:
         if agent.things != host.things:
             host.things = agent.things
             self.note("things", host.number, host.things)
-        self._wake(host)
+        if host.clock is not None or not self.now_us <= host.due_us <= agent.wake_us:
+            self._wake(host)
 
     def _wake(self, host: Host) -> None:
         """Schedule the next `Due`, unless one is scheduled that comes early enough."""
@@ -255,91 +255,6 @@ class World:
 
     def _local(self, host: Host) -> int:
         return self.now_us if host.clock is None else host.clock.local(self.now_us)
-
-    # Links.
-
-    def _send(self, host: Host, link: int, word: Word) -> None:
-        lane = host.lanes[link]
-        if type(word) is Frame:
-            self.journal.frames += 1
-            if word.parcels:
-                self._carried(lane, word)
-        else:
-            self.journal.control += 1
-        wire, now_us = lane.wire, self.now_us
-        if wire.shut or now_us < wire.opens_us:
-            return
-        if lane.plain:
-            at_us = now_us + lane.delay_us
-            if at_us < lane.last_us:
-                at_us = lane.last_us
-            lane.last_us = at_us
-            self._count += 1
-            facts = (lane, wire.generation, word)
-            heappush(self._heap, (at_us, self._count, self._arrive, facts))
-        elif lane.holds:
-            lane.held.append(word)
-        else:
-            for at_us in lane.arrivals(now_us):
-                self.at(at_us, self._arrive, lane, wire.generation, word)
-
-    def release(self, lane: Lane) -> None:
-        """What a link held back comes through after all."""
-        held, lane.held = lane.held, []
-        for word in held:
-            self._count += 1
-            facts = (lane, lane.wire.generation, word)
-            at_us = self.now_us + lane.delay_us
-            heappush(self._heap, (at_us, self._count, self._arrive, facts))
-
-    def _arrive(self, lane: Lane, generation: int, word: Word) -> None:
-        if generation == lane.wire.generation and lane.target.agent is not None:
-            self.hand(lane.target, Received(lane.wire.number, word))
-
-    def _carried(self, lane: Lane, frame: Frame) -> None:
-        """Letters that cross a link: are they allowed to?"""
-        link, source, limit = lane.wire.number, lane.source.number, self.hop_limit
-        for parcel in frame.parcels:
-            letter = parcel.letter
-            if parcel.hops > limit:
-                self.note("far", link, source, number_of(letter.payload), parcel.hops)
-            if lane.wire.leaves_domain and letter.topic in self.clients.domain_topics:
-                self.note("leak", link, source, number_of(letter.payload), letter.topic)
-        if self.physics.words:
-            told = tuple((number_of(p.letter.payload), p.hops) for p in frame.parcels)
-            self.note("carry", link, source, told)
-
-    def disconnect(self, host: Host, link: int) -> None:
-        """An end aborts the connection; the other end hears of it if anything gets through."""
-        lane = host.lanes[link]
-        wire = lane.wire
-        if not wire.shut:
-            self._end(wire)
-            wire.opens_us = self.now_us + 3 * lane.delay_us + self.physics.reconnect_us
-            self.tell_closed(lane)
-
-    def shut(self, wire: Wire) -> None:
-        """A connection is closed and stays so until `reopen`; the ends are told by the caller."""
-        wire.shut += 1
-        wire.touched = True
-        self._end(wire)
-
-    def reopen(self, wire: Wire) -> None:
-        """One reason less for a connection to be closed."""
-        wire.shut -= 1
-        wire.opens_us = self.now_us + 3 * wire.lanes[0].delay_us + self.physics.reconnect_us
-
-    def _end(self, wire: Wire) -> None:
-        wire.generation += 1
-        for lane in wire.lanes:
-            lane.held.clear()
-            lane.last_us = 0
-
-    def tell_closed(self, lane: Lane) -> None:
-        """The end that a lane leads to hears that the connection is closed, one way later."""
-        if not (lane.holes or lane.holds):
-            event = ClosedEvent(lane.wire.number)
-            self.at(self.now_us + lane.delay_us, self.hand, lane.target, event)
 
     # Disks.
 
