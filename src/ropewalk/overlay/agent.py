@@ -19,7 +19,10 @@ from ropewalk.overlay.events import (
     Closed,
     Due,
     Event,
+    Happened,
     Logged,
+    MoveItem,
+    Proposed,
     Published,
     Received,
     Subscribed,
@@ -30,6 +33,7 @@ from ropewalk.overlay.gazette import Gazette
 from ropewalk.overlay.interests import Interests
 from ropewalk.overlay.interface import Interface, State
 from ropewalk.overlay.liveness import Liveness
+from ropewalk.overlay.managing import Managing
 from ropewalk.overlay.parts import NEVER, Part
 from ropewalk.overlay.setup import Setup
 from ropewalk.overlay.shipping import Shipping
@@ -107,6 +111,10 @@ class Agent:
         self.parts: list[Part] = []
         if self.totals.topics:
             self.parts += [self.totals.sequencer, self.totals.desk]
+        self.managing: Managing | None = None
+        if setup.council is not None:
+            self.managing = Managing(deck, self, self.totals, setup.council, setup.preference)
+            self.parts += self.managing.parts
         self.wake_us = NEVER
         self._unsafe: deque[tuple[int, Callable[[], None]]] = deque()
         """What follows when so many records are safe."""
@@ -395,6 +403,9 @@ _HANDLERS: dict[type, Callable[[Agent, Any], None]] = {
     Due: Agent._due,
     Logged: Agent._logged,
     Charted: Agent._charted,
+    Proposed: lambda agent, event: agent.managing.proposed(event) if agent.managing else None,
+    MoveItem: lambda agent, event: agent.managing.move(event) if agent.managing else None,
+    Happened: lambda agent, event: agent.managing.happened(event) if agent.managing else None,
 }
 _WORDS: dict[type, Callable[[Agent, Interface, Any], None]] = {
     Beat: Agent._beat,

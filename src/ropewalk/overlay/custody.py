@@ -221,6 +221,8 @@ class Custody:
         ready: list[Address] = []
         window, order = self._deck.settings.window, taken.rule.order
         for lane, number in zip(taken.lanes, taken.numbers, strict=True):
+            if number not in lane.entries:
+                continue  # given up meanwhile
             free = not lane.waiting and not lane.urgent and len(lane.flying) < window
             if free and self._open(lane) and self._room(lane):
                 self._flies(lane, number)

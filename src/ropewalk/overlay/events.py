@@ -70,7 +70,40 @@ class Charted(Struct, frozen=True, gc=False):
     chart: "Chart"
 
 
-Event = Received | Closed | Published | Subscribed | Unsubscribed | Due | Logged | Charted
+class Proposed(Struct, frozen=True, gc=False):
+    """The planner has a new case base: what to do in which failure."""
+
+    text: str
+    version: str
+
+
+class MoveItem(Struct, frozen=True, gc=False):
+    """An item is to move to another broker, with these clients."""
+
+    item: str
+    to: int
+    clients: tuple[str, ...]
+
+
+class Happened(Struct, frozen=True, gc=False):
+    """Something that a move ordered is done, or a client has connected."""
+
+    event: Any
+
+
+Event = (
+    Received
+    | Closed
+    | Published
+    | Subscribed
+    | Unsubscribed
+    | Due
+    | Logged
+    | Charted
+    | Proposed
+    | MoveItem
+    | Happened
+)
 
 
 class Send(Struct, frozen=True, gc=False):
@@ -133,4 +166,36 @@ class Tell(Struct, frozen=True, gc=False):
     about: tuple[Any, ...] = ()
 
 
-Action = Send | Deliver | Write | Accepted | Refused | Confirmed | Disconnect | Tell
+class TakeOver(Struct, frozen=True, gc=False):
+    """This broker carries these items from now on: their own broker is dead."""
+
+    items: tuple[str, ...]
+
+
+class GiveBack(Struct, frozen=True, gc=False):
+    """It no longer does."""
+
+    items: tuple[str, ...]
+
+
+class Carry(Struct, frozen=True, gc=False):
+    """A step of a move: an order of the mediator; or, without one, an item that is to go home."""
+
+    item: str
+    to: int
+    order: Any
+
+
+Action = (
+    Send
+    | Deliver
+    | Write
+    | Accepted
+    | Refused
+    | Confirmed
+    | Disconnect
+    | Tell
+    | TakeOver
+    | GiveBack
+    | Carry
+)

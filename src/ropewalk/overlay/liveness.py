@@ -380,8 +380,8 @@ class Liveness:
     def _compare(self, face: Interface, beat: Beat) -> None:
         same = beat.digest == self._gazette.digest(face.domain)
         face.odd = 0 if same else face.odd + 1
-        if face.odd >= ODD_BEATS and not face.pending:
-            face.odd = 0
+        if face.odd > ODD_BEATS and not face.pending:
+            face.odd = 1  # still not the same
             items = self._gazette.for_domain(face.domain)
             face.pending.update({one.key: one for one in items})
             self._send_floods(face, items)

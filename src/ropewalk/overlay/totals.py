@@ -194,6 +194,7 @@ class Totals:
 
     def arrived(self, letter: Letter, address: Address) -> bool:
         """A letter with its number; False if it must not be acknowledged."""
+        self._take_ready()  # what a new term has released comes before it
         ready = self.desk.arrived(letter, address.incarnation)
         if ready is None:
             return False
@@ -244,6 +245,9 @@ class Totals:
             self._number()
         if self._again and self._interests.local:
             self._again = [one for one in self._again if not self._given(one)]
+        self._take_ready()
+
+    def _take_ready(self) -> None:
         ready = self.desk.take()
         if ready:
             self._when_safe(self._deck.written, lambda: self._hand_over(ready))

@@ -73,6 +73,10 @@ class Sequencer:
         book = self._books.get(topic)
         return book is not None and not book.full and self._has_majority()
 
+    def needs(self, topic: str) -> bool:
+        """Whether this broker, the topic's home, cannot number it in the term that holds."""
+        return topic not in self._books and topic not in self._takeovers
+
     def arrived(self, now_us: int, letter: Letter) -> Letter | None:
         """A letter from its origin, with its number; None if it has one or cannot get one now."""
         self._now_us = now_us

@@ -1,6 +1,6 @@
 """The journal of a run, sorted: what was accepted, who was due it, who got it and when."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -25,7 +25,7 @@ class Subscription:
     broker: int
     subscriber: str
     pattern: str
-    known_us: Mapping[int, int]
+    known_us: Mapping[int, Sequence[int]]
     """By origin: when the subscription was confirmed in its name."""
     ended: bool
 
@@ -106,13 +106,13 @@ class Account:
     @cached_property
     def subscriptions(self) -> list[Subscription]:
         """All that were confirmed."""
-        confirmed: dict[tuple[Any, ...], dict[int, int]] = {}
+        confirmed: dict[tuple[Any, ...], dict[int, list[int]]] = {}
         ended = set()
         for us, kind, *which in self.journal.of("confirm", "unsubscribe"):
             if kind == "confirm":
                 known_us = confirmed.setdefault(tuple(which[:3]), {})
                 for origin in which[3]:
-                    known_us.setdefault(origin, us)
+                    known_us.setdefault(origin, []).append(us)
             else:
                 ended.add(tuple(which))
         return [
@@ -158,9 +158,17 @@ class Account:
         return not local or bool(domain[one.publication.broker] == domain[to.broker])
 
     def _knew(self, one: Acceptance, to: Subscription) -> bool:
-        """Whether the origin had to know of the subscription: it was confirmed in its name."""
-        known_us = to.known_us.get(one.publication.broker)
-        return known_us is not None and known_us <= one.published_us
+        """Whether the origin had to know of the subscription: it was confirmed in its name.
+
+        A reader of a total order that has lost its disk begins anew: what it was told before does
+        not count.
+        """
+        forgotten_us = -1
+        if self.topics[one.publication.topic].contract.order == "total":
+            lost = [us for us, _ in self.destroyed.get(to.broker, ()) if us <= one.published_us]
+            forgotten_us = max(lost, default=-1)
+        known = to.known_us.get(one.publication.broker, ())
+        return any(forgotten_us < us <= one.published_us for us in known)
 
     def name(self, broker: int) -> str:
         """A broker's name."""

@@ -6,6 +6,7 @@ from typing import Any, Protocol
 from ropewalk.federation.facts import Federation
 from ropewalk.overlay.agent import Agent, Setup
 from ropewalk.overlay.chart import chart_of
+from ropewalk.overlay.council.settings import Pace
 from ropewalk.overlay.events import Action, Event
 from ropewalk.overlay.pairs import alternates_of
 from ropewalk.overlay.rules import rules_of
@@ -46,6 +47,8 @@ def agents_of(federation: Federation, settings: Settings) -> Maker:
     """Makes the product's own agents; the chart is computed once for all."""
     chart, rules = chart_of(federation), rules_of(federation)
     second = alternates_of(federation, chart)
+    total = any(topic.contract.order == "total" for topic in federation.topics.values())
+    council = Pace() if total or federation.items else None
 
     def make(me: int, incarnation: int, records: tuple[Any, ...]) -> Core:
         setup = Setup(
@@ -55,6 +58,7 @@ def agents_of(federation: Federation, settings: Settings) -> Maker:
             settings=settings,
             incarnation=incarnation,
             alternates=second.get(me, {}),
+            council=council,
         )
         return Agent(setup, records=records)
 

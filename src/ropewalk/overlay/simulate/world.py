@@ -13,12 +13,15 @@ from typing import Any
 from ropewalk.federation.facts import Federation
 from ropewalk.overlay.events import (
     Action,
+    Carry,
     Deliver,
     Disconnect,
     Due,
     Event,
+    GiveBack,
     Logged,
     Send,
+    TakeOver,
     Tell,
     Write,
 )
@@ -82,6 +85,9 @@ class World:
             Write: self._write,
             Disconnect: lambda host, action: self.network.disconnect(host, action.link),
             Tell: lambda host, action: self.note("tell", host.number, action.what, action.about),
+            TakeOver: lambda host, action: self.note("take over", host.number, action.items),
+            GiveBack: lambda host, action: self.note("give back", host.number, action.items),
+            Carry: lambda host, action: self.note("carry out", host.number, action),
             **self.clients.acts,
         }
 

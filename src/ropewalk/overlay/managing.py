@@ -1,0 +1,157 @@
+"""An agent's seat in the council: who is master, which policies hold, who numbers which topic.
+
+The parts of `council` are put together here, and what they decide is passed on: mirrors and moves
+to the driver as actions, homes of totally ordered topics to `totals`.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from ropewalk.overlay.council.cases import CaseLog
+from ropewalk.overlay.council.election import Election
+from ropewalk.overlay.council.handover import Delivered, Frontier
+from ropewalk.overlay.council.mirrors import Mirrors
+from ropewalk.overlay.council.moving import Moving, Order
+from ropewalk.overlay.council.settings import Pace
+from ropewalk.overlay.council.words import Appoint, Entry, Switch
+from ropewalk.overlay.deck import Deck
+from ropewalk.overlay.events import Carry, GiveBack, Happened, MoveItem, Proposed, TakeOver
+from ropewalk.overlay.parts import NEVER, Office, Part
+from ropewalk.overlay.totals import Totals
+from ropewalk.overlay.words import Wire
+
+GROUP = "federation"
+
+
+class NeedsTerm(Wire, frozen=True, tag="ht"):
+    """A note to the master: this home cannot number a topic any more in its term."""
+
+    topic: str
+    term: int
+
+
+class Homes:
+    """Sees to it that every totally ordered topic has a home that lives; a `Part`.
+
+    A term of a total order is one more than the number of the decision that began it.
+    """
+
+    def __init__(self, office: Office, log: CaseLog, totals: Totals) -> None:
+        self._office, self._log, self._totals = office, log, totals
+        self._gone: dict[str, int] = {}
+        """Since when a topic's home cannot be reached."""
+        self._asked: dict[str, tuple[int, int]] = {}
+        """The term whose end was proposed, and when."""
+        self.wake_us = NEVER
+        log.listeners.append(self._decided)
+
+    def recover(self, now_us: int, records: Iterable[Any]) -> None:
+        """All that matters is in the log's records."""
+        del records
+        self.wake_us = now_us + self._log.pace.grace_us if self._totals.topics else NEVER
+
+    def records(self) -> tuple[Any, ...]:
+        """Nothing of its own."""
+        return ()
+
+    def heard(self, now_us: int, sender: int, body: Any) -> bool:
+        """A home asks for a new term."""
+        if not isinstance(body, NeedsTerm):
+            return False
+        if self._totals.homes.get(body.topic) == (sender, body.term):
+            self._propose(now_us, body.topic, sender)
+        return True
+
+    def changed(self, now_us: int) -> None:
+        """Somebody has gone or come back."""
+        if self._totals.topics:
+            self.wake_us = min(self.wake_us, now_us + self._log.pace.grace_us)
+
+    def due(self, now_us: int) -> None:
+        """Ask for a term where one is needed; as master, replace homes that are gone."""
+        self.wake_us = now_us + self._log.pace.grace_us if self._totals.topics else NEVER
+        reachable, master = self._office.reachable(), self._log.election.master
+        for topic, (home, term) in self._totals.homes.items():
+            if home in reachable:
+                self._gone.pop(topic, None)
+                stuck = home == self._office.me and self._totals.sequencer.needs(topic)
+                if stuck and master is not None:
+                    self._office.note(master, NeedsTerm(topic, term))
+            elif now_us - self._gone.setdefault(topic, now_us) >= self._log.pace.grace_us:
+                self._propose(now_us, topic, min(reachable))
+
+    def _propose(self, now_us: int, topic: str, home: int) -> None:
+        term = self._totals.homes[topic][1]
+        before, asked_us = self._asked.get(topic, (0, 0))
+        pause = 4 * self._log.pace.grace_us
+        if not self._log.current or (before == term and now_us - asked_us < pause):
+            return
+        if self._log.propose(now_us, Appoint(topic, home)) is not None:
+            self._asked[topic] = (term, now_us)
+
+    def _decided(self, now_us: int, entry: Entry) -> None:
+        del now_us
+        if isinstance(entry.body, Appoint):
+            self._totals.appointed(entry.body.topic, entry.body.home, entry.number + 1)
+
+
+class Managing:
+    """The council as one agent has it."""
+
+    def __init__(
+        self, deck: Deck, office: Office, totals: Totals, pace: Pace, first: tuple[int, ...]
+    ):
+        self._deck = deck
+        members, names = sorted(deck.chart.members), deck.chart.names
+        self.election = Election(office, members, pace, group=GROUP, preference=first)
+        self.log = CaseLog(office, self.election)
+        self.homes = Homes(office, self.log, totals)
+        self.delivered = Delivered()
+        """What clients of this broker have got, by stream."""
+        self.mirrors = Mirrors(
+            office,
+            self.log,
+            names,
+            take=lambda _now, items: deck.out.append(TakeOver(items)),
+            give_back=lambda _now, items: deck.out.append(GiveBack(items)),
+            move=self._move,
+        )
+        self.moving = Moving(
+            office,
+            names,
+            act=self._act,
+            delivered=self._frontier,
+            on_end=lambda now, item, moved: self.mirrors.ended(now, item, moved=moved),
+        )
+        self.log.listeners.append(self._decided)
+        self.parts: list[Part] = [self.election, self.log, self.homes, self.mirrors, self.moving]
+
+    def proposed(self, event: Proposed) -> None:
+        """A new case base from the planner; only a master can have it decided."""
+        if self.log.propose_cases(self._deck.now_us, event.text, event.version) is None:
+            self._deck.tell("not the master", self.election.master)
+
+    def move(self, event: MoveItem) -> None:
+        """An item is to go to another broker with its clients."""
+        self.moving.begin(self._deck.now_us, event.item, event.to, event.clients)
+
+    def happened(self, event: Happened) -> None:
+        """Something that a session ordered is done."""
+        self.moving.happened(self._deck.now_us, event.event)
+
+    def _move(self, now_us: int, item: str, to: int) -> None:
+        self._deck.out.append(Carry(item, to, None))
+        del now_us
+
+    def _act(self, now_us: int, order: Order) -> None:
+        del now_us
+        self._deck.out.append(Carry("", -1, order))
+
+    def _frontier(self, item: str) -> Frontier:
+        del item
+        return self.delivered.frontier()
+
+    def _decided(self, now_us: int, entry: Entry) -> None:
+        if isinstance(entry.body, Switch):
+            for broker in entry.body.down:
+                self.moving.dead(now_us, broker)
