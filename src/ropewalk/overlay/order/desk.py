@@ -44,6 +44,8 @@ class Desk:
         self._most, self._again_us = most, again_us
         self._homes: dict[str, tuple[int, int]] = {}
         self._readers: dict[str, TotalReader] = {}
+        self._ghosts: dict[str, TotalReader] = {}
+        """Readers that have left: others must not get in another order what they have delivered."""
         self._vows: dict[str, Vows] = {}
         self._joins = 0
         self._ready: list[Letter] = []
@@ -59,7 +61,8 @@ class Desk:
 
     def left(self, topic: str) -> None:
         """They no longer do."""
-        if self._readers.pop(topic, None):
+        if topic in self._readers:
+            self._ghosts[topic] = self._readers.pop(topic)
             self._office.write(Left(topic))
 
     def reader(self, topic: str) -> TotalReader | None:
@@ -120,14 +123,16 @@ class Desk:
             self._recall(record)
         self._soon(now_us)
 
-    def records(self) -> list[Vowed | Reading]:
+    def records(self) -> list[Vowed | Reading | Left]:
         """Records that replace all earlier ones."""
         vows = [one.state() for one in self._vows.values()]
-        return [*vows, *(reader.state() for reader in self._readers.values())]
+        ghosts = [one for t, ghost in self._ghosts.items() for one in (ghost.state(), Left(t))]
+        return [*vows, *ghosts, *(reader.state() for reader in self._readers.values())]
 
     def _recall(self, record: Any) -> None:
         if isinstance(record, Left):
-            self._readers.pop(record.topic, None)
+            if record.topic in self._readers:
+                self._ghosts[record.topic] = self._readers.pop(record.topic)
         elif isinstance(record, Join | Reading):
             reader = self._new_reader(record.topic, record.token)
             reader.restore(record)
@@ -150,9 +155,14 @@ class Desk:
     def _asked(self, home: int, ask: Ask) -> None:
         """A new home wants to know what is known here: as a member, and as a reader."""
         vows, reader = self._vow(ask.topic), self._readers.get(ask.topic)
+        ghost = self._ghosts.get(ask.topic)
         answer: Tail | Fenced | None = Fenced(ask.topic, vows.ballot)
         if vows.promise(ask.ballot):
-            answer = reader.ask(ask) if reader else vows.silent(ask)
+            if reader is None and ghost is not None:
+                answer = ghost.ask(ask)
+                answer = replace(answer, reads=False) if isinstance(answer, Tail) else answer
+            else:
+                answer = reader.ask(ask) if reader else vows.silent(ask)
         if isinstance(answer, Tail):
             answer = replace(answer, vouched=tuple(sorted(vows.readers)))
         if answer is not None:
