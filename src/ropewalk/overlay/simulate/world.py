@@ -30,12 +30,15 @@ from ropewalk.overlay.settings import Settings
 from ropewalk.overlay.simulate.breaking import Breaker
 from ropewalk.overlay.simulate.clients import Clients
 from ropewalk.overlay.simulate.cores import Maker, begin
+from ropewalk.overlay.simulate.faults import last_end_us
 from ropewalk.overlay.simulate.hosts import Host
 from ropewalk.overlay.simulate.journal import Journal
 from ropewalk.overlay.simulate.network import Network
 from ropewalk.overlay.simulate.plan import Plan
 
 DUE = Due()
+REST_US = 600_000
+"""When all has been quiet for so long after the last fault, nothing can come any more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +82,8 @@ class World:
         self.clients = Clients(self)
         self.network = Network(self)
         self.breaker = Breaker(self)
+        self._quiet_us = _last_act_us(plan) + REST_US
+        self._calm = 0
         self._send = self.network.send
         self._acts: dict[type, Callable[[Host, Any], None]] = {
             Deliver: self.clients.deliver,
@@ -137,7 +142,26 @@ class World:
 
     def _sample(self) -> None:
         self._look()
-        self.at(self.now_us + self.physics.sample_us, self._sample)
+        if self.now_us < self._quiet_us:
+            self._calm = 0
+        else:
+            self._calm = self._calm + 1 if self._at_rest() else 0
+        if self._calm * self.physics.sample_us >= REST_US:
+            self._heap.clear()  # nothing but beats would follow
+        else:
+            self.at(self.now_us + self.physics.sample_us, self._sample)
+
+    def _at_rest(self) -> bool:
+        """Nobody is away, waits for anything, keeps anything or holds anything for down."""
+        return all(
+            host.agent is not None
+            and not host.things
+            and not host.waiting
+            and not host.backlog
+            and not host.inbox
+            and not host.agent.custody()
+            for host in self.hosts
+        )
 
     def _look(self) -> None:
         peaks = self.journal.peaks
@@ -284,3 +308,10 @@ class World:
         if disk.waiting:
             self._sync(host)
         self.hand(host, Logged(host.logged))
+
+
+def _last_act_us(plan: Plan) -> int:
+    """When clients and faults have done all that they are going to do."""
+    wishes = (max(one.at_us, one.until_us or 0) for one in plan.wishes)
+    published = (one.at_us for one in plan.publications)
+    return max([last_end_us(plan.faults), *wishes, *published])
