@@ -224,12 +224,9 @@ class Totals:
                 self.desk.left(topic)
 
     def reads(self, pattern: str) -> bool:
-        """Whether all topics of a pattern have told this reader where it begins."""
-        return all(
-            reader.begun[0] > 0
-            for topic in self.topics
-            if matches(pattern, topic) and (reader := self.desk.reader(topic)) is not None
-        )
+        """Whether readers of all topics of a pattern have been told where they begin."""
+        readers = (self.desk.reader(topic) for topic in self.topics if matches(pattern, topic))
+        return all(reader is not None and reader.begun[0] > 0 for reader in readers)
 
     def _readers(self, topic: str) -> frozenset[int]:
         here = {self._deck.me} if self._interests.subscribers(topic) else set()
