@@ -9,6 +9,7 @@ import typer
 
 from ropewalk.cli.contract import Json, contract, finish, progress
 from ropewalk.cli.files import load_from
+from ropewalk.cli.packets import SCENARIO, reconvergence
 from ropewalk.errors import UsageError
 from ropewalk.report.document import Document
 
@@ -81,11 +82,16 @@ def simulate(
     memory, S007 left its domain.
     """
     with contract("lab simulate", as_json=as_json):
+        from ropewalk.federation.loading import MAX_YAML_MB
         from ropewalk.overlay.simulate import Summary
         from ropewalk.overlay.simulate.cores import agents_of
         from ropewalk.report.simulation import draw, fault_lines, simulation_text
 
         start = perf_counter()
+        if scenario == SCENARIO:
+            given_file = load_from(path, max_mb=MAX_YAML_MB) if path is not None else None
+            reconvergence(given_file, rival=rival, seed=seed, runs=runs, plot=plot, as_json=as_json)
+            return
         _check_picture(plot)
         chosen = _scenario(scenario)
         federation = _federation(path, chosen)
@@ -134,7 +140,8 @@ def _scenario(name: str | None) -> "Scenario | None":
     from ropewalk.overlay.simulate import SCENARIOS
 
     if name is not None and name not in SCENARIOS:
-        raise UsageError(f"no scenario is called {name!r}: there are {', '.join(SCENARIOS)}")
+        known = ", ".join([*SCENARIOS, SCENARIO])
+        raise UsageError(f"no scenario is called {name!r}: there are {known}")
     return SCENARIOS[name] if name is not None else None
 
 
