@@ -316,6 +316,8 @@ class Agent:
         before = self.shipping.known
         failed = self.shipping.refresh()
         if before != self.shipping.known:
+            if self.epochs.ready and self.epochs.consider():
+                self.shipping.refresh()
             self.interests.changed()
             self.keeper.changed(failed=failed)
             self.totals.changed()

@@ -34,7 +34,10 @@ class Epochs:
         """A new chart is here; returns whether it is used at once."""
         if chart.epoch <= self._deck.chart.epoch:
             return False
-        self.ready[chart.epoch] = chart
+        if self._deck.me in chart.members:
+            self.ready[chart.epoch] = chart
+        else:
+            self._deck.tell("leaves", chart.epoch)  # it drains what it has, by the old chart
         self._liveness.publish(self._gazette.announce(CHART, "", chart.epoch))
         return self.consider()
 

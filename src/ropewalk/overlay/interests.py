@@ -161,21 +161,26 @@ class Interests:
 
     def _check(self, pattern: str) -> None:
         """Tell subscribers whom every reachable origin knows of, and those whom more know of."""
-        known = self._known_by.get(pattern, set())
-        needed = self._members_for(pattern) & self._reachable()
-        missing = needed - known - {self._deck.me}
+        known, missing = self._known_by.get(pattern, set()), self._missing(pattern)
         by = frozenset(known | {self._deck.me})
+        waits = bool(missing) or not self.also(pattern)
         for subscriber in self.local.get(pattern, ()):
             one = (subscriber, pattern)
             if one in self._waiting:
-                if missing or not self.also(pattern):
-                    self.wake_us = min(self.wake_us, self._deck.now_us + ASK_AGAIN_US)
+                if waits:
                     continue
                 self._waiting.discard(one)
             elif by <= self._told.get(one, frozenset()):
                 continue
             self._told[one] = by
             self._deck.out.append(Confirmed(subscriber, pattern, by))
+        if waits:
+            self.wake_us = min(self.wake_us, self._deck.now_us + ASK_AGAIN_US)
+
+    def _missing(self, pattern: str) -> frozenset[int]:
+        """Reachable origins that have not said that they know."""
+        needed = self._members_for(pattern) & self._reachable()
+        return needed - self._known_by.get(pattern, set()) - {self._deck.me}
 
     def _members_for(self, pattern: str) -> frozenset[int]:
         chart = self._deck.chart
@@ -187,7 +192,7 @@ class Interests:
     def changed(self) -> None:
         """Others have become reachable or unreachable."""
         self._to.clear()
-        for pattern in {pattern for _, pattern in self._waiting}:
+        for pattern in self.local:
             self._check(pattern)
 
     def due(self) -> None:
@@ -195,14 +200,11 @@ class Interests:
         if self.wake_us > self._deck.now_us:
             return
         self.wake_us = NEVER
-        for pattern in sorted({pattern for _, pattern in self._waiting}):
+        for pattern in list(self.local):
             mine = self._gazette.items.get((INTEREST, self._deck.me, pattern))
-            known = self._known_by.get(pattern, set())
             if mine is not None:
-                ask = Ask(pattern, mine.incarnation, mine.number)
-                for to in sorted(self._members_for(pattern) & self._reachable() - known):
-                    if to != self._deck.me:
-                        self._note(to, ask)
+                for to in sorted(self._missing(pattern)):
+                    self._note(to, Ask(pattern, mine.incarnation, mine.number))
             self._check(pattern)
 
     def recover(self, items: Iterable[Item]) -> None:
