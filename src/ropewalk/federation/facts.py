@@ -11,6 +11,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from ropewalk.federation.arrays import Graph, TopicTable, graph_of, topic_table_of
+from ropewalk.federation.contracts import DEFAULT
+from ropewalk.federation.contracts import Contract as Contract
+from ropewalk.federation.contracts import Order as Order
 from ropewalk.federation.items import Lookup, lookup_of
 from ropewalk.federation.kinds import (
     CLOSED,
@@ -28,8 +31,6 @@ from ropewalk.federation.limits import Placement
 from ropewalk.federation.source import Source
 
 Make = Literal["nats", "mosquitto", "rabbitmq"]
-Delivery = Literal["best-effort", "at-most-once", "at-least-once", "exactly-once"]
-Order = Literal["none", "fifo", "priority", "total"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -253,27 +254,6 @@ Attachment = Reference | Client
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Contract:
-    """What a topic promises; `home` is the broker that sequences it where order is total."""
-
-    __pydantic_config__ = CLOSED
-    delivery: Delivery = "at-least-once"
-    """What may happen to a message."""
-    order: Order = "fifo"
-    """In which order messages arrive."""
-    within_ms: Positive | None = None
-    """How soon they arrive."""
-    priority: Annotated[int, Field(strict=True, ge=0, le=9)] = 0
-    """0 to 9, the highest first."""
-    home: Reference | None = None
-    """The broker that gives totally ordered messages their numbers."""
-    paths: Annotated[int, Field(strict=True, ge=1, le=2)] = 1
-    """2: every message goes over two paths that lie apart, at once."""
-    retained: Annotated[bool, Field(strict=True)] = False
-    """Who subscribes later gets the last value first."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Topic:
     """A topic, or a pattern of topics: who publishes, who subscribes, how far it goes."""
 
@@ -284,7 +264,7 @@ class Topic:
     """Brokers, or {broker: B, client: C}."""
     scope: Literal["federation", "domain"] = "federation"
     """Whether it leaves its domain."""
-    contract: Contract = Contract()
+    contract: Contract = DEFAULT
     """What it promises."""
     protocol: Reference | None = None
     """The protocol that its messages follow."""

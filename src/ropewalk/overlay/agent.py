@@ -5,7 +5,6 @@ It owns the parts and passes events on: `liveness` and `gazette` (who is alive, 
 delivered here), `interests` (who wants what), and parts that talk by notes (`parts`).
 """
 
-from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -33,6 +32,7 @@ from ropewalk.overlay.gazette import Gazette
 from ropewalk.overlay.interests import Interests
 from ropewalk.overlay.interface import Interface, State
 from ropewalk.overlay.liveness import Liveness
+from ropewalk.overlay.logbook import Logbook
 from ropewalk.overlay.managing import Managing
 from ropewalk.overlay.parts import NEVER, Part
 from ropewalk.overlay.setup import Setup
@@ -71,6 +71,7 @@ class Agent:
         self.shipping = Shipping(deck, self.gazette, self.liveness)
         self.liveness.shipper = self.shipping
         self.shipping.noted = self._noted
+        self.book = Logbook(deck, self.shipping.note, self.reachable)
         self.keeper = Custody(deck, self.shipping)
         self.keeper.alternates = dict(setup.alternates)
         self.arrivals = Arrivals(
@@ -91,7 +92,7 @@ class Agent:
             self.shipping,
             self.keeper,
             self.interests,
-            when_safe=self._when_safe,
+            when_safe=self.book.when_safe,
             messengers=setup.messengers,
             deliver_local=setup.deliver_local,
         )
@@ -101,8 +102,8 @@ class Agent:
             self.shipping,
             self.keeper,
             self.interests,
-            self,
-            when_safe=self._when_safe,
+            self.book,
+            when_safe=self.book.when_safe,
             deliver=self.front.deliver,
         )
         self.front.totals = self.arrivals.totals = self.totals
@@ -113,12 +114,9 @@ class Agent:
             self.parts += [self.totals.sequencer, self.totals.desk]
         self.managing: Managing | None = None
         if setup.council is not None:
-            self.managing = Managing(deck, self, self.totals, setup.council, setup.preference)
+            self.managing = Managing(deck, self.book, self.totals, setup.council, setup.preference)
             self.parts += self.managing.parts
         self.wake_us = NEVER
-        self._unsafe: deque[tuple[int, Callable[[], None]]] = deque()
-        """What follows when so many records are safe."""
-        self._safe = 0
         self._moved = False
         self._reach: tuple[Any, frozenset[int]] = (None, frozenset())
 
@@ -189,8 +187,8 @@ class Agent:
     def _finish(self) -> list[Action]:
         if self._moved:
             self._changed()
-        if self._unsafe:
-            self._do_safe()
+        if self.book.waiting:
+            self.book.work_off()
         if self.totals.homes:
             self.totals.pump()
         if self.arrivals.ready:
@@ -337,22 +335,9 @@ class Agent:
     def _charted(self, event: Charted) -> None:
         self._moved = self.epochs.charted(event.chart) or self._moved
 
-    def _when_safe(self, count: int, then: Callable[[], None]) -> None:
-        """Do something when so many records are safe; all such things happen in order."""
-        if count <= self._safe and not self._unsafe:
-            then()
-        else:
-            self._unsafe.append((count, then))
-
     def _logged(self, event: Logged) -> None:
-        self._safe = event.count
-        self._do_safe()
+        self.book.logged(event.count)
         self.arrivals.logged(event.count)
-
-    def _do_safe(self) -> None:
-        unsafe, safe = self._unsafe, self._safe
-        while unsafe and unsafe[0][0] <= safe:
-            unsafe.popleft()[1]()
 
     # --- restart ----------------------------------------------------------------------------
 
@@ -372,28 +357,6 @@ class Agent:
         for part in self.parts:
             part.recover(self.deck.now_us, records)
         self.totals.start()
-
-    # --- the parts' office ------------------------------------------------------------------
-
-    @property
-    def incarnation(self) -> int:
-        """Of this agent."""
-        return self.deck.incarnation
-
-    def note(self, to: int, body: Any) -> None:
-        """A part's note; it leaves when all that was written before it is safe.
-
-        Not at once: a note of a part to itself must not interrupt it.
-        """
-        self._unsafe.append((self.deck.written, lambda: self.shipping.note(to, body)))
-
-    def write(self, record: Any) -> None:
-        """A part's record."""
-        self.deck.write(record)
-
-    def tell(self, what: str, *about: Any) -> None:
-        """A part's word to people."""
-        self.deck.tell(what, *about)
 
 
 _HANDLERS: dict[type, Callable[[Agent, Any], None]] = {
