@@ -110,7 +110,7 @@ def test_without_receipts_from_the_log_a_crash_loses_messages_and_is_found_out()
     def make(me: int, incarnation: int, records: tuple[Any, ...]) -> Core:
         agent = Agent(Setup(me=me, chart=chart, rules=rules, incarnation=incarnation), records)
         agent.book.logged(1 << 60)
-        agent.book.logged = lambda count: None  # type: ignore[method-assign]  # noqa: ARG005
+        agent.book.logged = lambda count: None  # type: ignore[method-assign]
         return agent
 
     from ropewalk.overlay.simulate.world import Physics

@@ -10,8 +10,8 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from ropewalk.overlay.custody import FREE, HOME
 from ropewalk.overlay.deck import Deck
+from ropewalk.overlay.lane import FREE, HOME
 from ropewalk.overlay.order.batch import urgent_first
 from ropewalk.overlay.order.release import Came, Release
 from ropewalk.overlay.parts import NEVER

@@ -7,130 +7,17 @@ are told to wait. A restart goes on with the lanes of earlier incarnations, unde
 and opens new ones: a number that was sent but not logged is never used again.
 """
 
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from heapq import heappop, heappush
-
-from msgspec import Struct
+from heapq import heappush
 
 from ropewalk.overlay.deck import Deck
+from ropewalk.overlay.lane import DATA, LOCAL, Done, Entry, Kept, Lane, Stream, Taken
 from ropewalk.overlay.parts import NEVER
 from ropewalk.overlay.rules import Rule
 from ropewalk.overlay.shipping import Shipping
-from ropewalk.overlay.words import Address, Letter, Parcel, Receipt, Wire
+from ropewalk.overlay.words import Address, Letter, Parcel, Receipt
 
-DATA, FREE, HOME, LOCAL = 0, 1, 2, 3
-"""Lanes: of messages in custody, of those without, on the way to a sequencer, and in custody
-without leaving the domain."""
 MOST_BACKOFF = 16
-
-
-class Kept(Wire, frozen=True, tag="ck"):
-    """A record: a letter in custody and its place in the lane to each destination."""
-
-    letter: Letter
-    to: tuple[Address, ...]
-    order: str
-    paths: int = 1
-
-
-class Entry(Struct, frozen=True, gc=False):
-    """A letter in a lane."""
-
-    letter: Letter
-    after: int
-    after_incarnation: int
-    order: str
-    paths: int
-    late: bool = False
-
-
-class Done(Wire, frozen=True, tag="cd"):
-    """A record: what a destination has for good."""
-
-    to: int
-    lane: int
-    incarnation: int
-    upto: int
-    extra: tuple[int, ...] = ()
-
-
-Stream = tuple[str, int]
-"""Letters that keep their order: a topic, and the priority where that decides."""
-
-
-class Lane:
-    """One destination's letters, by number."""
-
-    __slots__ = (
-        "backoff",
-        "due_us",
-        "entries",
-        "flying",
-        "incarnation",
-        "kind",
-        "last",
-        "next",
-        "origin",
-        "since",
-        "to",
-        "urgent",
-        "waiting",
-    )
-
-    def __init__(self, origin: int, to: int, kind: int, incarnation: int) -> None:
-        self.origin, self.to, self.kind, self.incarnation = origin, to, kind, incarnation
-        self.next = 1
-        self.entries: dict[int, Entry] = {}
-        """What is not acknowledged, ascending."""
-        self.waiting: deque[int] = deque()
-        self.urgent: list[tuple[int, int]] = []
-        """Waiting letters of topics where priority decides: most urgent first."""
-        self.flying: dict[int, int] = {}
-        """When each was sent last."""
-        self.last: dict[Stream, int] = {}
-        self.since = incarnation
-        self.due_us = NEVER
-        self.backoff = 1
-
-    @property
-    def base(self) -> int:
-        """The lowest number that is not acknowledged."""
-        return next(iter(self.entries), self.next)
-
-    def address(self, number: int) -> Address:
-        """Where a letter of this lane stands."""
-        entry = self.entries[number]
-        return Address(
-            self.to,
-            self.kind,
-            number,
-            self.base,
-            entry.after,
-            entry.after_incarnation,
-            self.since,
-            self.origin,
-            self.incarnation,
-            entry.late,
-        )
-
-    def pop(self) -> int | None:
-        """The number to send next."""
-        if self.urgent:
-            return heappop(self.urgent)[1]
-        return self.waiting.popleft() if self.waiting else None
-
-
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """A letter that was taken into custody: where it stands, and when its record is safe."""
-
-    letter: Letter
-    lanes: tuple[Lane, ...]
-    numbers: tuple[int, ...]
-    rule: Rule
-    count: int
 
 
 class Custody:

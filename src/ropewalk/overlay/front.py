@@ -4,11 +4,12 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from ropewalk.overlay.custody import DATA, FREE, HOME, LOCAL, Custody, Kept, Taken
+from ropewalk.overlay.custody import Custody
 from ropewalk.overlay.deck import Deck
 from ropewalk.overlay.events import Accepted, Deliver, Published, Refused, Subscribed, Unsubscribed
 from ropewalk.overlay.hook import Messenger, NoMessenger
 from ropewalk.overlay.interests import Interests
+from ropewalk.overlay.lane import DATA, FREE, HOME, LOCAL, Kept, Taken
 from ropewalk.overlay.retained import Value, Values
 from ropewalk.overlay.rules import Rule, Rules
 from ropewalk.overlay.shipping import Shipping

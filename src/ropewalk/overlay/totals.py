@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 
-from ropewalk.overlay.custody import HOME, Custody
+from ropewalk.overlay.custody import Custody
 from ropewalk.overlay.deck import Deck
 from ropewalk.overlay.interests import Interests
+from ropewalk.overlay.lane import HOME
 from ropewalk.overlay.order.desk import Desk
 from ropewalk.overlay.order.release import Release
 from ropewalk.overlay.order.sequencer import Sequencer

@@ -67,7 +67,7 @@ def _notes() -> Any:
 @cache
 def _records() -> "msgspec.msgpack.Decoder[Any]":
     from ropewalk.overlay.council import words as council
-    from ropewalk.overlay.custody import Done, Kept
+    from ropewalk.overlay.lane import Done, Kept
     from ropewalk.overlay.order import notes as order
     from ropewalk.overlay.order.release import Came
     from ropewalk.overlay.retained import Value
