@@ -241,13 +241,13 @@ class Custody:
             self.wake_us = min(self.wake_us, lane.due_us)
 
     def changed(self, *, failed: bool) -> None:
-        """The colour has changed: after a failure all that is on its way is sent again."""
+        """The colour has changed: what is on its way may be lost, or have a way again."""
         for lane in self.everywhere():
             if not self._open(lane):
+                lane.cut = True
                 continue
-            stuck = lane.backoff > 1
-            if failed or stuck:
-                lane.backoff = 1
+            if failed or lane.cut or lane.backoff > 1:
+                lane.backoff, lane.cut = 1, False
                 self.resend(lane)
             self.pump(lane)
 

@@ -54,6 +54,7 @@ class Lane:
 
     __slots__ = (
         "backoff",
+        "cut",
         "due_us",
         "entries",
         "flying",
@@ -82,6 +83,8 @@ class Lane:
         self.since = incarnation
         self.due_us = NEVER
         self.backoff = 1
+        self.cut = False
+        """There was no way to the destination when the colour changed last."""
 
     @property
     def base(self) -> int:
