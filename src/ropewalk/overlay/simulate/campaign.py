@@ -4,8 +4,7 @@ A campaign is how the core earns its promises: small federations of every shape,
 kind, a few faults at once. What a seed breaks is shrunk and kept as a named schedule in the tests.
 """
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from random import Random
 
 from ropewalk.federation.facts import Broker as BrokerFacts
@@ -31,18 +30,6 @@ TOTAL = (
 )
 TOTAL_SHARE = 0.2
 """Of the seeds: these federations have totally ordered topics only."""
-
-
-@dataclass(frozen=True, slots=True)
-class Broken:
-    """A seed that broke something."""
-
-    seed: int
-    run: Run
-
-    def __str__(self) -> str:
-        faults = "; ".join(str(fault) for fault in self.run.plan.faults)
-        return f"seed {self.seed}: {self.run.violations[0].message} ({faults})"
 
 
 def small_federation(seed: int) -> Federation:
@@ -103,11 +90,3 @@ def run_of_seed(seed: int, *, duration_us: int = 2 * S) -> Run:
     """The run that a seed stands for."""
     federation = small_federation(seed)
     return simulate(federation, plan_of_seed(federation, seed, duration_us=duration_us))
-
-
-def campaign(seeds: Iterable[int], *, duration_us: int = 2 * S) -> Iterator[Broken]:
-    """Run every seed; yields those that break a promise."""
-    for seed in seeds:
-        run = run_of_seed(seed, duration_us=duration_us)
-        if run.violations:
-            yield Broken(seed, run)
