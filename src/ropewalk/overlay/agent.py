@@ -11,6 +11,7 @@ from typing import Any
 from ropewalk.overlay.arrivals import Arrivals
 from ropewalk.overlay.custody import Custody
 from ropewalk.overlay.deck import Deck
+from ropewalk.overlay.domains import cut_off
 from ropewalk.overlay.epochs import Epochs
 from ropewalk.overlay.events import (
     Action,
@@ -36,7 +37,7 @@ from ropewalk.overlay.logbook import Logbook
 from ropewalk.overlay.managing import Managing
 from ropewalk.overlay.parts import NEVER, Part
 from ropewalk.overlay.setup import Setup
-from ropewalk.overlay.shipping import Shipping
+from ropewalk.overlay.shipping import Shipping, View
 from ropewalk.overlay.totals import Totals
 from ropewalk.overlay.view import LetterId, custody_of, memory_of, records_of
 from ropewalk.overlay.words import (
@@ -70,6 +71,7 @@ class Agent:
         self.liveness = Liveness(deck, self.gazette, self._news)
         self.shipping = Shipping(deck, self.gazette, self.liveness)
         self.liveness.shipper = self.shipping
+        self.liveness.away = lambda: cut_off(deck.chart, deck.me, self.shipping.row())
         self.shipping.noted = self._noted
         self.book = Logbook(deck, self.shipping.note, self.reachable)
         self.keeper = Custody(deck, self.shipping)
@@ -86,6 +88,7 @@ class Agent:
             note=self.shipping.note,
             reachable=self.reachable,
         )
+        self.shipping.stranded = self.interests.stranded
         self.front = Front(
             deck,
             setup.rules,
@@ -131,7 +134,7 @@ class Agent:
     def things(self) -> tuple[int, ...]:
         """What it holds for down: links by number, brokers as -1 - number; its colour."""
         chart, dead = self.deck.chart, self.gazette.dead
-        links = (e for e in self.gazette.down if not dead.intersection(chart.link_ends[e]))
+        links = chart.essential(self.gazette.down, dead)
         return tuple(sorted([*links, *(-1 - b for b in dead)]))
 
     def reachable(self) -> frozenset[int]:
@@ -319,8 +322,21 @@ class Agent:
             self.interests.changed()
             self.keeper.changed(failed=failed)
             self.totals.changed()
+            if self.deck.chart.attached:
+                self._in_domain(before)
             for part in self.parts:
                 part.changed(self.deck.now_us)
+
+    def _in_domain(self, before: View | None) -> None:
+        """A gateway's edges may need to know who is out of reach; an edge may be back.
+
+        Others do not hear of that: it says what it has got, so that they send what it has not.
+        """
+        if self.liveness.announce_us == NEVER:
+            self.liveness.announce()
+        was, now = (view[0] if view else frozenset() for view in (before, self.shipping.known))
+        if any(link in was - now for _, link in self.deck.chart.attached.get(self.me, ())):
+            self.arrivals.remind()
 
     # --- clients and charts -----------------------------------------------------------------
 

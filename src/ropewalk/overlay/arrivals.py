@@ -58,6 +58,12 @@ class Arrivals:
         """What is on its way now without custody may have been delivered before a restart."""
         self.careful_until_us = self._deck.now_us + CAREFUL * self._deck.settings.dead_us
 
+    def remind(self) -> None:
+        """Give all origins a receipt: they may have given up sending for a while."""
+        if self.lanes:
+            self._dirty.update(self.lanes)
+            self.wake_us = min(self.wake_us, self._deck.now_us + self._deck.settings.receipt_us)
+
     def arrived(self, letter: Letter, address: Address) -> None:
         """A letter for this broker."""
         if address.lane == FREE:

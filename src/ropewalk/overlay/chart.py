@@ -9,6 +9,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -25,11 +26,32 @@ from ropewalk.routing.trees import Net, net_of
 
 NONE, HERE = -1, -2
 """No link leads to a destination; the destination is this broker."""
+EVERYBODY = -1
+"""The scope of news that everybody hears; those of a domain have its number."""
 KEPT = 64
 """Rows that a broker keeps beside the one it uses."""
 
-Row = list[int]
-"""By destination: the link that is next, NONE or HERE."""
+Away = frozenset[tuple[int, int]]
+"""A gateway, and one that it cannot reach: told to edges while their gateways differ in that."""
+
+
+class Row(Protocol):
+    """By destination: the link that is next, NONE or HERE, or a detour over a link."""
+
+    def __getitem__(self, to: int, /) -> int:
+        """For one destination."""
+
+    def __len__(self) -> int:
+        """How many destinations have a number."""
+
+
+def detour(link: int) -> int:
+    """The next link of a way on which others need be told what to avoid; and back again.
+
+    >>> detour(4), detour(-7)
+    (-7, 4)
+    """
+    return -3 - link
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +109,55 @@ class Chart:
         """More links than any message needs while a few things change under it."""
         return max(16, 4 * int(self.graph.transit.sum()))
 
+    @cached_property
+    def attached(self) -> Mapping[int, tuple[tuple[int, int], ...]]:
+        """By edge that tables leave out: its gateways in order, each with the link to it."""
+        return {}
+
+    def standby(self, _broker: int) -> tuple[int, ...]:
+        """The gateways of the domain, if this is one of them and the domain has edges."""
+        return ()
+
+    @cached_property
+    def transit(self) -> frozenset[int]:
+        """Brokers that carry messages for others."""
+        graph = self.graph
+        return frozenset(b for b, own in zip(self.broker_number, graph.transit, strict=True) if own)
+
+    def roads(self, at: int, *, slow_cost: int) -> "Ways":
+        """A broker's ways out."""
+        return Roads(self, at, slow_cost=slow_cost)
+
+    # --- who hears what; `domains` has other answers ----------------------------------------
+
+    def part(self, _link: int) -> str:
+        """In which part of its ends' news a link is told of."""
+        return ""
+
+    def parts(self, _broker: int) -> Mapping[str, int]:
+        """The parts of a broker's news of its links, and the scope of each."""
+        return {"": EVERYBODY}
+
+    def audience(self, broker: int) -> frozenset[int]:
+        """The scopes of news that a broker hears."""
+        return frozenset((EVERYBODY, self.domain[broker]))
+
+    def hangs(self, _link: int, _broker: int) -> bool:
+        """Whether a link's silence may mean that the broker at its end is dead."""
+        return True
+
+    def concerned(self, _broker: int) -> frozenset[int]:
+        """Whom a broker need know all about."""
+        return self.members
+
+    def essential(self, links: Iterable[int], dead: frozenset[int]) -> list[int]:
+        """Links that are down and not only because one of their ends is dead."""
+        return [
+            e for e in links if not any(b in dead and self.hangs(e, b) for b in self.link_ends[e])
+        ]
+
+    # --- where things are -------------------------------------------------------------------
+
     def ports(self, broker: int) -> dict[int, int]:
         """A broker's links, and who is at the other end of each."""
         own, graph = self.own_number.get(broker), self.graph
@@ -114,6 +185,15 @@ class Chart:
         return " + ".join(told) or "none"
 
 
+class Numbers(NamedTuple):
+    """How a chart numbers things."""
+
+    names: tuple[str, ...]
+    link_ends: tuple[tuple[int, int], ...]
+    broker_number: list[int]
+    link_number: list[int]
+
+
 def chart_of(
     federation: Federation,
     *,
@@ -123,36 +203,61 @@ def chart_of(
 ) -> Chart:
     """The chart of a federation; with `before`, what was on that chart keeps its number.
 
+    Where edges hang on gateways of their domain it has tables of gateways only, see `domains`.
+
     >>> from ropewalk import generate
     >>> three = generate("three-broker")
     >>> chart = chart_of(three)
     >>> chart.ports(0), Roads(chart, 0).row(frozenset(), frozenset())
     ({0: 1, 1: 2}, [-2, 0, 1])
     """
-    graph = federation.graph
+    from ropewalk.overlay.domains import domain_chart, in_domains
+
+    numbers = _numbers(federation.graph, before)
+    if in_domains(federation, before):
+        return domain_chart(federation, numbers, epoch, failures)
+    entries = entries_of(federation) if federation.routes else None
+    names, ends, broker_number, link_number = numbers
+    tables = tables_of(federation, failures)
+    return Chart(epoch, names, ends, tables, broker_number, link_number, entries)
+
+
+def _numbers(graph: Graph, before: Chart | None) -> Numbers:
     names = dict.fromkeys([*(before.names if before else ()), *graph.names])
     number = {name: i for i, name in enumerate(names)}
     broker_number = [number[name] for name in graph.names]
     own_ends = [_pair(broker_number[a], broker_number[b]) for a, b in graph.ends.tolist()]
     ends = dict.fromkeys([*(before.link_ends if before else ()), *own_ends])
     place = {pair: e for e, pair in enumerate(ends)}
-    return Chart(
-        epoch=epoch,
-        names=tuple(names),
-        link_ends=tuple(ends),
-        tables=tables_of(federation, failures),
-        broker_number=broker_number,
-        link_number=[place[pair] for pair in own_ends],
-        entries=entries_of(federation) if federation.routes else None,
-    )
+    return Numbers(tuple(names), tuple(ends), broker_number, [place[pair] for pair in own_ends])
 
 
 def _pair(a: int, b: int) -> tuple[int, int]:
     return (a, b) if a < b else (b, a)
 
 
-class Roads:
+class Ways(Protocol):
     """One broker's ways out in one epoch."""
+
+    planes: int
+
+    def plane(self, origin: int) -> int:
+        """Which of the rows messages of an origin go by."""
+
+    def row(
+        self,
+        links: Iterable[int],
+        brokers: Iterable[int],
+        slow: Iterable[int] = (),
+        away: Away = frozenset(),
+        plane: int = 0,
+        /,
+    ) -> Row:
+        """The next link to every destination with these links and brokers down."""
+
+
+class Roads:
+    """The ways out by tables of all brokers."""
 
     def __init__(self, chart: Chart, at: int, *, slow_cost: int = 8) -> None:
         self.chart, self.at = chart, at
@@ -163,7 +268,7 @@ class Roads:
         self._port = [ports.get(own, NONE) for own in range(chart.graph.brokers)] + [NONE]
         self._port[self._own] = HERE
         self._same = list(chart.broker_number) == list(range(len(chart.names)))
-        self._rows: OrderedDict[tuple[Things, frozenset[int], int], Row] = OrderedDict()
+        self._rows: OrderedDict[tuple[Things, frozenset[int], int], list[int]] = OrderedDict()
         self._nets: dict[frozenset[int], Net] = {}
         self._by_hand = _by_hand(chart, self._own) if chart.entries else []
         self.planes = chart.entries.planes if chart.entries else 1
@@ -178,8 +283,9 @@ class Roads:
         links: Iterable[int],
         brokers: Iterable[int],
         slow: Iterable[int] = (),
+        _away: Away = frozenset(),
         plane: int = 0,
-    ) -> Row:
+    ) -> list[int]:
         """The next link to every destination with these links and brokers down, and some slow.
 
         A broker that is held for dead carries nothing for others, but messages for itself are
@@ -199,7 +305,9 @@ class Roads:
             row[number] = self._known(own_links, rest, slowly, plane)[number]
         return row
 
-    def _known(self, links: list[int], dead: list[int], slow: frozenset[int], plane: int) -> Row:
+    def _known(
+        self, links: list[int], dead: list[int], slow: frozenset[int], plane: int
+    ) -> list[int]:
         first = self.chart.graph.links
         things = tuple(sorted({*links, *(first + b for b in dead)}))
         key = (things, slow, plane)
@@ -212,7 +320,7 @@ class Roads:
             self._rows.move_to_end(key)
         return found
 
-    def _made(self, things: Things, slow: frozenset[int], plane: int) -> Row:
+    def _made(self, things: Things, slow: frozenset[int], plane: int) -> list[int]:
         tables, colours = self.chart.tables, self.chart.tables.colours
         if slow:
             down = colours.down(colours.essential(things))
@@ -225,7 +333,7 @@ class Roads:
                 hops[to] = hop
         return self._numbered(hops)
 
-    def _numbered(self, hops: Ints) -> Row:
+    def _numbered(self, hops: Ints) -> list[int]:
         """Next hops in numbers of the tables as links, by the chart's numbers of destinations."""
         port = self._port
         links = [port[hop] for hop in hops.tolist()]

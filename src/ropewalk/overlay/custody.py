@@ -180,6 +180,10 @@ class Custody:
             lane.due_us = self._deck.now_us + patience if lane.flying else NEVER
             self.wake_us = min(self.wake_us, lane.due_us)
             self.pump(lane)
+        elif lane.backoff > 1:
+            lane.backoff = 1  # It can be reached again: no need to wait any longer.
+            self.resend(lane)
+            self.pump(lane)
         return gone
 
     def _strike(self, lane: Lane, upto: int, extra: Iterable[int]) -> list[Letter]:

@@ -43,7 +43,7 @@ class Epochs:
 
     def consider(self) -> bool:
         """Use the newest chart that every reachable agent has; returns whether there is one."""
-        others = self._reachable() - {self._deck.me}
+        others = self._reachable() & self._deck.chart.concerned(self._deck.me) - {self._deck.me}
         agreed = [epoch for epoch in self.ready if all(self._has(one) >= epoch for one in others)]
         if agreed:
             self._switch(max(agreed))

@@ -5,9 +5,10 @@ colour. A link is up only if both ends say so. A broker that says nothing newer 
 neighbour last knew of it when it fell silent is held for dead (broker first, then link).
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from zlib import crc32
 
+from ropewalk.overlay.chart import Away
 from ropewalk.overlay.deck import Deck
 from ropewalk.overlay.serial import following, newer
 from ropewalk.overlay.words import LINKS, WHOLE, Item, Key, LinkStates
@@ -32,11 +33,16 @@ class Gazette:
         self.dead: frozenset[int] = frozenset()
         """Brokers that are held for dead."""
         self.slow: frozenset[int] = frozenset()
-        self._unwell: dict[int, LinkStates] = {}
+        self.away: Away = frozenset()
+        """Which gateways of this edge cannot reach which others."""
+        self._unwell: dict[Key, LinkStates] = {}
 
-    def digest(self, domain: int) -> int:
-        """Stands for all items that may go to a broker of that domain."""
-        return self._digests.get(-1, 0) ^ self._digests.get(domain, 0)
+    def digest(self, scopes: frozenset[int]) -> int:
+        """Stands for all items that go to a broker that hears these scopes."""
+        found = 0
+        for scope in scopes:
+            found ^= self._digests.get(scope, 0)
+        return found
 
     def announce(self, kind: int, name: str, body: object, domain: int = -1) -> Item:
         """A new fact of this broker."""
@@ -64,13 +70,13 @@ class Gazette:
         """All items of a broker."""
         return (self.items[key] for key in self._by_broker.get(broker, ()))
 
-    def for_domain(self, domain: int) -> Iterable[Item]:
-        """All items that may go to a broker of that domain."""
-        return [one for one in self.items.values() if one.domain in (-1, domain)]
+    def within(self, scopes: frozenset[int]) -> list[Item]:
+        """All items that go to a broker that hears these scopes."""
+        return [one for one in self.items.values() if one.domain in scopes]
 
-    def stamp(self, broker: int) -> tuple[int, int]:
-        """Of the last that is known of a broker's links."""
-        item = self.items.get((LINKS, broker, ""))
+    def stamp(self, broker: int, link: int) -> tuple[int, int]:
+        """Of the last that is known of a broker's links, in the part that this link is in."""
+        item = self.items.get((LINKS, broker, self._deck.chart.part(link)))
         return (item.incarnation, item.number) if item else (0, 0)
 
     def jump(self, item: Item) -> None:
@@ -101,32 +107,34 @@ class Gazette:
             del self.items[item.key]
             self._by_broker[broker].discard(item.key)
             self._digests[item.domain] = self._digests.get(item.domain, 0) ^ _print(item)
-            if item.kind == LINKS and broker in self._unwell:
-                del self._unwell[broker]
+            if self._unwell.pop(item.key, None) is not None:
                 self.reckon()
         return old
 
     def _note_links(self, item: Item) -> None:
-        if item.body.down or item.body.slow:
-            self._unwell[item.broker] = item.body
-        elif self._unwell.pop(item.broker, None) is None and not self.dead:
+        if item.body != NOTHING:
+            self._unwell[item.key] = item.body
+        elif self._unwell.pop(item.key, None) is None and not self.dead:
             return
         self.reckon()
 
     def reckon(self) -> None:
         """What is down, dead and slow, from all items; few brokers have anything to complain."""
-        down, dead, slow = set[int](), set[int](), set[int]()
-        for broker, states in self._unwell.items():
+        chart = self._deck.chart
+        down, dead, slow, away = set[int](), set[int](), set[int](), set[tuple[int, int]]()
+        for (_, broker, _), states in self._unwell.items():
             slow.update(states.slow)
+            away.update((broker, one) for one in states.away)
             for one in states.down:
-                if one.link >= len(self._deck.chart.link_ends):
+                if one.link >= len(chart.link_ends):
                     continue  # of a later chart
                 down.add(one.link)
-                other = self._deck.chart.other(one.link, broker)
-                incarnation, number = self.stamp(other)
-                if not newer(incarnation, number, one.incarnation, one.number):
+                other = chart.other(one.link, broker)
+                known = self.stamp(other, one.link)
+                if not newer(*known, one.incarnation, one.number) and chart.hangs(one.link, other):
                     dead.add(other)
         self.down, self.dead, self.slow = frozenset(down), frozenset(dead), frozenset(slow)
+        self.away = frozenset(away)
 
 
 def _print(item: Item) -> int:

@@ -13,7 +13,7 @@ from ropewalk.overlay.events import Confirmed
 from ropewalk.overlay.gazette import Gazette
 from ropewalk.overlay.parts import NEVER
 from ropewalk.overlay.rules import Rules, matches
-from ropewalk.overlay.words import INTEREST, Item, Wire
+from ropewalk.overlay.words import INTEREST, Item, Note, Wire
 
 ASK_AGAIN_US = 200_000
 KEPT = 65_536
@@ -33,6 +33,16 @@ class Ask(Wire, frozen=True, tag="sa"):
     pattern: str
     incarnation: int
     number: int
+
+
+class Absent(Wire, frozen=True, tag="sg"):
+    """A note: an edge of the sender's domain cannot be reached, so it knows of no pattern.
+
+    Other domains do not hear that an edge is dead: they are told when they ask it something.
+    """
+
+    pattern: str
+    broker: int
 
 
 class Interests:
@@ -55,6 +65,8 @@ class Interests:
         self.remote: dict[str, set[int]] = {}
         """Brokers that want a pattern."""
         self._known_by: dict[str, set[int]] = {}
+        self._absent: dict[str, set[int]] = {}
+        """Edges of other domains that are out of reach, as their gateways say."""
         self._told: dict[tuple[str, str], frozenset[int]] = {}
         """By subscriber and pattern: the origins that a confirmation named."""
         self._waiting: set[tuple[str, str]] = set()
@@ -97,6 +109,7 @@ class Interests:
         self._here.clear()
         if new:
             self._known_by[pattern] = set()
+            self._absent.pop(pattern, None)
             self._publish(self._gazette.announce(INTEREST, pattern, True, self._domain(pattern)))
         self._waiting.add((subscriber, pattern))
         self._check(pattern)
@@ -150,12 +163,22 @@ class Interests:
                 known.add(sender)
                 self._check(body.pattern)
             return True
+        if isinstance(body, Absent):
+            self._absent.setdefault(body.pattern, set()).add(body.broker)
+            self._check(body.pattern)
+            return True
         if isinstance(body, Ask):
             known_item = self._gazette.items.get((INTEREST, sender, body.pattern))
             if known_item is not None and _same(known_item, body):
                 self.heed(known_item)
             return True
         return False
+
+    def stranded(self, note: Note) -> None:
+        """Somebody asks an edge of this domain that cannot be reached: say so in its stead."""
+        domain, mine = self._deck.chart.domain, self._deck.chart.domain[self._deck.me]
+        if isinstance(note.body, Ask) and note.sender != self._deck.me and domain[note.to] == mine:
+            self._note(note.sender, Absent(note.body.pattern, note.to))
 
     # --- confirming -------------------------------------------------------------------------
 
@@ -179,7 +202,7 @@ class Interests:
 
     def _missing(self, pattern: str) -> frozenset[int]:
         """Reachable origins that have not said that they know."""
-        needed = self._members_for(pattern) & self._reachable()
+        needed = self._members_for(pattern) & self._reachable() - self._absent.get(pattern, set())
         return needed - self._known_by.get(pattern, set()) - {self._deck.me}
 
     def _members_for(self, pattern: str) -> frozenset[int]:

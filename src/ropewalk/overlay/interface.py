@@ -80,7 +80,6 @@ class Interface:
         "backoff_us",
         "beats",
         "dead_us",
-        "domain",
         "every_us",
         "extra",
         "failed_us",
@@ -102,6 +101,7 @@ class Interface:
         "peer_session",
         "pending",
         "quality",
+        "scopes",
         "sent",
         "session",
         "state",
@@ -113,10 +113,10 @@ class Interface:
         "vouched",
     )
 
-    def __init__(self, link: int, peer: int, domain: int, settings: Settings) -> None:
+    def __init__(self, link: int, peer: int, scopes: frozenset[int], settings: Settings) -> None:
         self.link, self.peer = link, peer
-        self.domain = domain
-        """The peer's."""
+        self.scopes = scopes
+        """Of the news that the peer hears."""
         self.state = State.FAILURE
         self.suspect = False
         self.vouched = False

@@ -56,6 +56,8 @@ class Liveness:
         self._deck, self._gazette, self._on_news = deck, gazette, on_news
         self.faces: dict[int, Interface] = {}
         self.shipper: Shipper | None = None
+        self.away: Callable[[], tuple[int, ...]] = tuple
+        """Gateways that are out of reach, as far as edges need to know."""
         self.announce_us = NEVER
         """When the links that have not passed their test by then are announced as down."""
         self.whole_us = NEVER
@@ -87,7 +89,7 @@ class Liveness:
         gone = [self.faces.pop(link) for link in list(self.faces) if link not in ports]
         for link, peer in ports.items():
             if link not in self.faces:
-                face = Interface(link, peer, chart.domain[peer], deck.settings)
+                face = Interface(link, peer, chart.audience(peer), deck.settings)
                 face.next_beat_us = deck.now_us
                 # A session number is new after every restart, and grows.
                 face.session = deck.incarnation << 20
@@ -136,7 +138,7 @@ class Liveness:
                 deck.now_us,
                 face.every_us,
                 self.stalled_us,
-                self._gazette.digest(face.domain),
+                self._gazette.digest(face.scopes),
                 deck.chart.epoch,
                 face.state is State.FAILURE,
                 face.beats % ASK_EVERY == 1,
@@ -171,7 +173,7 @@ class Liveness:
         face.needs = min(2 * face.needs, settings.most_tests) if hasty else settings.tests
         face.failed_us = deck.now_us
         face.state, face.suspect, face.passed = State.FAILURE, False, 0
-        face.lost = Down(face.link, *self._gazette.stamp(face.peer))
+        face.lost = Down(face.link, *self._gazette.stamp(face.peer, face.link))
         face.again_us = NEVER
         self.deaths += 1
         deck.out.append(Disconnect(face.link))
@@ -248,20 +250,24 @@ class Liveness:
     def announce(self) -> None:
         """Say what is wrong with this broker's links, if that is new."""
         self.announce_us = NEVER
-        faces = self.faces.values()
-        down = tuple(face.lost for face in faces if face.state is State.FAILURE)
-        slow = tuple(face.link for face in faces if face.quality.slow)
-        states = LinkStates(down, slow)
-        known = self._gazette.items.get((LINKS, self._deck.me, ""))
-        if known is None or known.incarnation != self._deck.incarnation or known.body != states:
-            self.publish(self._gazette.announce(LINKS, "", states))
+        deck = self._deck
+        for part, scope in deck.chart.parts(deck.me).items():
+            states = self._states(part)
+            known = self._gazette.items.get((LINKS, deck.me, part))
+            if known is None or known.incarnation != deck.incarnation or known.body != states:
+                self.publish(self._gazette.announce(LINKS, part, states, scope))
 
     def contradict(self) -> None:
         """Others hold this broker for dead, or know newer of it than it says: say it again."""
-        faces = self.faces.values()
+        for part, scope in self._deck.chart.parts(self._deck.me).items():
+            self.publish(self._gazette.announce(LINKS, part, self._states(part), scope))
+
+    def _states(self, part: str) -> LinkStates:
+        chart = self._deck.chart
+        faces = [face for face in self.faces.values() if chart.part(face.link) == part]
         down = tuple(face.lost for face in faces if face.state is State.FAILURE)
         slow = tuple(face.link for face in faces if face.quality.slow)
-        self.publish(self._gazette.announce(LINKS, "", LinkStates(down, slow)))
+        return LinkStates(down, slow, self.away() if part else ())
 
     # --- floods -----------------------------------------------------------------------------
 
@@ -274,7 +280,7 @@ class Liveness:
         """Flood an item over all links but the one it came over."""
         key = item.key
         for face in self.faces.values():
-            if face is source or item.domain not in (-1, face.domain):
+            if face is source or item.domain not in face.scopes:
                 continue
             face.pending[key] = item
             self._deck.send(face.link, Flood((item,)))
@@ -378,11 +384,11 @@ class Liveness:
             self.announce()
 
     def _compare(self, face: Interface, beat: Beat) -> None:
-        same = beat.digest == self._gazette.digest(face.domain)
+        same = beat.digest == self._gazette.digest(face.scopes)
         face.odd = 0 if same else face.odd + 1
         if face.odd > ODD_BEATS and not face.pending:
             face.odd = 1  # still not the same
-            items = self._gazette.for_domain(face.domain)
+            items = self._gazette.within(face.scopes)
             face.pending.update({one.key: one for one in items})
             self._send_floods(face, items)
 

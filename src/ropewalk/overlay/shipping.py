@@ -10,7 +10,7 @@ came twice over the same link: a message that is turned back is not a duplicate.
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ropewalk.overlay.chart import HERE, NONE, Roads, Row
+from ropewalk.overlay.chart import HERE, NONE, Away, Row, detour
 from ropewalk.overlay.deck import Deck
 from ropewalk.overlay.gazette import Gazette
 from ropewalk.overlay.interface import Interface
@@ -21,8 +21,8 @@ AGAIN_AT_ONCE = 64
 """Frames of a link that are sent again at one beat."""
 NOTE_HOPS = 255
 
-View = tuple[frozenset[int], frozenset[int], frozenset[int]]
-"""Links down, brokers dead, links slow."""
+View = tuple[frozenset[int], frozenset[int], frozenset[int], Away]
+"""Links down, brokers dead, links slow; and at an edge, what its gateways cannot reach."""
 
 
 class Shipping:
@@ -32,6 +32,7 @@ class Shipping:
         self._deck, self._gazette, self._liveness = deck, gazette, liveness
         self.arrived: Callable[[Letter, Address], None] = lambda _letter, _address: None
         self.noted: Callable[[Note], None] = lambda _note: None
+        self.stranded: Callable[[Note], None] = lambda _note: None
         self.forwarded = self.copied = 0
         self.dropped = {"no road": 0, "hop limit": 0, "link full": 0}
         self.parcels: dict[int, list[Parcel]] = {}
@@ -43,7 +44,7 @@ class Shipping:
     def on_chart(self) -> None:
         """Go over to the chart that holds now."""
         deck = self._deck
-        self.roads = Roads(deck.chart, deck.me, slow_cost=deck.settings.slow_cost)
+        self.roads = deck.chart.roads(deck.me, slow_cost=deck.settings.slow_cost)
         self.hop_limit = deck.settings.hop_limit or deck.chart.hop_limit
         self.known: View | None = None
         self._rows: list[Row] | None = None
@@ -52,11 +53,11 @@ class Shipping:
     # --- where things go --------------------------------------------------------------------
 
     def state(self) -> View:
-        """Links down, brokers dead, links slow, as this agent sees it now."""
+        """What is down, dead, slow and away, as this agent sees it now."""
         gazette = self._gazette
         mine = [face.link for face in self._liveness.faces.values() if not face.up]
         down = gazette.down.union(mine) if mine else gazette.down
-        return down, gazette.dead, gazette.slow
+        return down, gazette.dead, gazette.slow, gazette.away
 
     def refresh(self) -> bool:
         """Look again at what is down; returns whether anything has newly failed."""
@@ -64,7 +65,7 @@ class Shipping:
         if now == before:
             return False
         self.known, self._rows, self._home = now, None, None
-        return before is None or not (now[0] <= before[0] and now[1] <= before[1])
+        return before is None or any(not now[i] <= before[i] for i in (0, 1, 3))
 
     def row(self, origin: int = 0) -> Row:
         """The next link to every destination, for messages of an origin."""
@@ -79,16 +80,17 @@ class Shipping:
 
     def _row_around(self, avoid: Iterable[int], letter: Letter) -> Row:
         """The row with some more links down; what stays in its domain keeps off its borders."""
-        down, dead, slow = self.known or self.state()
+        down, dead, slow, away = self.known or self.state()
         if letter.domain >= 0:
             down = down | self._deck.chart.borders
-        return self.roads.row(down.union(avoid), dead, slow, self.roads.plane(letter.origin))
+        plane = self.roads.plane(letter.origin)
+        return self.roads.row(down.union(avoid), dead, slow, away, plane)
 
     def home_row(self) -> Row:
         """The next link to destinations of the own domain, without leaving it."""
         if self._home is None:
-            down, dead, slow = self.known or self.state()
-            self._home = self.roads.row(down | self._deck.chart.borders, dead, slow)
+            down, dead, slow, away = self.known or self.state()
+            self._home = self.roads.row(down | self._deck.chart.borders, dead, slow, away)
         return self._home
 
     def has_road(self, to: int, *, home: bool = False) -> bool:
@@ -126,7 +128,7 @@ class Shipping:
             else:
                 link = row[address.to]
                 if link < 0 or parcel.hops >= limit:
-                    self._undeliverable(parcel)
+                    self._forward_any(parcel)
                     continue
                 moved = Parcel(parcel.letter, to, parcel.hops + 1)
                 if link in buffers:
@@ -156,12 +158,23 @@ class Shipping:
                     self.arrived(letter, address)
             elif link == NONE or parcel.hops >= self.hop_limit:
                 self._undeliverable(parcel)
+            elif link < HERE:
+                more = avoid
+                for address in addresses:
+                    more = self._broken(address.to, more)
+                self._push(detour(link), Parcel(letter, tuple(addresses), parcel.hops + 1, more))
             else:
                 self._push(link, Parcel(letter, tuple(addresses), parcel.hops + 1, avoid))
 
+    def _broken(self, to: int, avoid: tuple[int, ...]) -> tuple[int, ...]:
+        """What a message has to avoid from here on: links of its destination that are down."""
+        down = (self.known or self.state())[0]
+        more = (link for _, link in self._deck.chart.attached.get(to, ()) if link in down)
+        return tuple(dict.fromkeys((*avoid, *more)))
+
     def _usable(self, link: int) -> bool:
         face = self._liveness.faces.get(link)
-        down, _, _ = self.known or self.state()
+        down = (self.known or self.state())[0]
         return face is not None and face.up and not face.suspect and link not in down
 
     def _push(self, link: int, parcel: Parcel) -> None:
@@ -267,8 +280,15 @@ class Shipping:
         if note.to == self._deck.me:
             self.noted(note)
             return
-        row = self.row()
+        row, avoid = self.row(), note.avoid
+        if avoid:
+            down, dead, slow, away = self.known or self.state()
+            row = self.roads.row(down.union(avoid), dead, slow, away)
         link = row[note.to] if note.to < len(row) else NONE
-        if link >= 0 and note.hops < NOTE_HOPS:
-            moved = Note(note.sender, note.incarnation, note.to, note.body, note.hops + 1)
+        if link == NONE:
+            self.stranded(note)
+        elif note.hops < NOTE_HOPS:
+            if link < HERE:
+                link, avoid = detour(link), self._broken(note.to, avoid)
+            moved = Note(note.sender, note.incarnation, note.to, note.body, note.hops + 1, avoid)
             self.notes.setdefault(link, []).append(moved)

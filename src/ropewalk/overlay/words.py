@@ -30,12 +30,12 @@ class Item(Wire, frozen=True, tag="i"):
     kind: int
     broker: int
     name: str
-    """Of an interest its pattern; empty otherwise."""
+    """Of an interest its pattern, of links which part of them; empty otherwise."""
     incarnation: int
     number: int
     body: Any
     domain: int = -1
-    """The domain that it does not leave; -1 for none."""
+    """The domain that it does not leave; -1 for none, -2 if all gateways hear it and no edges."""
 
     @property
     def key(self) -> Key:
@@ -61,6 +61,8 @@ class LinkStates(Wire, frozen=True, tag="l"):
     down: tuple[Down, ...] = ()
     slow: tuple[int, ...] = ()
     """Links that work badly: they cost more."""
+    away: tuple[int, ...] = ()
+    """Told to edges only: gateways that this one cannot reach and another of the domain may."""
 
 
 class Beat(Wire, frozen=True, tag="b"):
@@ -207,6 +209,8 @@ class Note(Wire, frozen=True, tag="n"):
     to: int
     body: Any
     hops: int = 0
+    avoid: tuple[int, ...] = ()
+    """Links that it keeps off."""
 
 
 class Frame(Wire, frozen=True, tag="s"):

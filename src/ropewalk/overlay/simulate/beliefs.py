@@ -7,6 +7,7 @@ same as all of its links held for down. What lies beyond a partition cannot be k
 from dataclasses import dataclass
 
 from ropewalk.overlay.simulate.account import Account
+from ropewalk.overlay.simulate.circles import Circles
 from ropewalk.overlay.simulate.faults import Kind
 from ropewalk.overlay.simulate.truth import Links
 
@@ -28,6 +29,7 @@ class Beliefs:
 
     def __init__(self, account: Account) -> None:
         self._truth = account.truth
+        self._circles = Circles(account.federation, account.truth)
         self._brokers = account.federation.graph.brokers
         self._links = {account.link_name(e): e for e in range(account.federation.graph.links)}
         self._held: dict[int, Links] = dict.fromkeys(range(self._brokers), frozenset())
@@ -59,14 +61,14 @@ class Beliefs:
                 us, kind, broker, *rest = entries[at]
                 at += 1
                 things = rest[0] if kind == "things" else ()
-                self._held[broker] = self._truth.believed(things)
+                self._held[broker] = self._circles.believed(things)
                 if broker in self._live:
                     (wrong.discard if self._right(broker) else wrong.add)(broker)
                     known_us = None if wrong else us if known_us is None else known_us
                     self.astray.append((us, len(wrong)))
             self.changes.append(Change(spell.from_us, k, known_us))
         self.wrong = {
-            b: (self._held[b] - self._ignored, self._down[b])
+            b: (self._held[b] & self._visible[b], self._down[b])
             for b in sorted(self._live)
             if not self._right(b)
         }
@@ -75,16 +77,8 @@ class Beliefs:
         """What everybody should believe in a spell."""
         down, away = self._truth.down(spell), self._truth.spells[spell].away
         self._live = frozenset(range(self._brokers)) - away
-        self._near = {b: self._truth.reached(b, spell) for b in self._live}
-        seen: dict[frozenset[int], Links] = {}
-        for near in self._near.values():
-            if near not in seen:
-                seen[near] = self._truth.near(down, near) - self._ignored
-        self._down = {b: seen[self._near[b]] for b in self._live}
+        self._visible = {b: self._circles.visible(b, spell) - self._ignored for b in self._live}
+        self._down = {b: down & visible for b, visible in self._visible.items()}
 
     def _right(self, broker: int) -> bool:
-        held = self._held[broker]
-        near = self._near[broker]
-        if len(near) < self._brokers:
-            held = self._truth.near(held, near)
-        return held - self._ignored == self._down[broker]
+        return self._held[broker] & self._visible[broker] == self._down[broker]

@@ -77,11 +77,21 @@ class Truth:
         """Links that are down if these links and brokers are."""
         return frozenset(links) | {link for b in brokers for link, _ in self._arcs[b]}
 
-    def believed(self, things: Iterable[int]) -> Links:
-        """Links that are down if these things are: links by number, brokers as -1 - number."""
-        chosen = list(things)
-        brokers = [-1 - one for one in chosen if one < 0]
-        return self.without([one for one in chosen if one >= 0], brokers)
+    def of(self, broker: int) -> list[int]:
+        """A broker's links."""
+        return [link for link, _ in self._arcs[broker]]
+
+    def joined(self, broker: int, spell: int, links: Links) -> frozenset[int]:
+        """Who could hear of a broker if everybody passes news on over some links."""
+        now = self.spells[spell]
+        usable = links - now.links
+        found, edge = {broker}, [broker]
+        while edge:
+            for link, there in self._arcs[edge.pop()]:
+                if link in usable and there not in found and there not in now.away:
+                    found.add(there)
+                    edge.append(there)
+        return frozenset(found)
 
     def near(self, links: Links, brokers: frozenset[int]) -> Links:
         """Those of some links that touch one of the brokers: others cannot be known there."""
