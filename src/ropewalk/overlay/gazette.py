@@ -9,11 +9,10 @@ from collections.abc import Iterator
 from zlib import crc32
 
 from ropewalk.overlay.chart import Away
+from ropewalk.overlay.complaints import Complaints
 from ropewalk.overlay.deck import Deck
 from ropewalk.overlay.serial import following, newer
-from ropewalk.overlay.words import LINKS, WHOLE, Item, Key, LinkStates
-
-NOTHING = LinkStates()
+from ropewalk.overlay.words import LINKS, WHOLE, Item, Key
 
 
 class Gazette:
@@ -35,7 +34,7 @@ class Gazette:
         self.slow: frozenset[int] = frozenset()
         self.away: Away = frozenset()
         """Which gateways of this edge cannot reach which others."""
-        self._unwell: dict[Key, LinkStates] = {}
+        self._complaints = Complaints(self.stamp)
 
     def digest(self, scopes: frozenset[int]) -> int:
         """Stands for all items that go to a broker that hears these scopes."""
@@ -98,7 +97,8 @@ class Gazette:
         self.items[key] = item
         self._by_broker.setdefault(item.broker, set()).add(key)
         if item.kind == LINKS:
-            self._note_links(item)
+            self._complaints.put(self._deck.chart, item)
+            self._read()
 
     def _forget(self, broker: int, incarnation: int) -> list[Item]:
         self._whole[broker] = incarnation
@@ -107,34 +107,19 @@ class Gazette:
             del self.items[item.key]
             self._by_broker[broker].discard(item.key)
             self._digests[item.domain] = self._digests.get(item.domain, 0) ^ _print(item)
-            if self._unwell.pop(item.key, None) is not None:
-                self.reckon()
+            if item.kind == LINKS:
+                self._complaints.drop(self._deck.chart, item)
+                self._read()
         return old
 
-    def _note_links(self, item: Item) -> None:
-        if item.body != NOTHING:
-            self._unwell[item.key] = item.body
-        elif self._unwell.pop(item.key, None) is None and not self.dead:
-            return
-        self.reckon()
-
     def reckon(self) -> None:
-        """What is down, dead and slow, from all items; few brokers have anything to complain."""
-        chart = self._deck.chart
-        down, dead, slow, away = set[int](), set[int](), set[int](), set[tuple[int, int]]()
-        for (_, broker, _), states in self._unwell.items():
-            slow.update(states.slow)
-            away.update((broker, one) for one in states.away)
-            for one in states.down:
-                if one.link >= len(chart.link_ends):
-                    continue  # of a later chart
-                down.add(one.link)
-                other = chart.other(one.link, broker)
-                known = self.stamp(other, one.link)
-                if not newer(*known, one.incarnation, one.number) and chart.hangs(one.link, other):
-                    dead.add(other)
-        self.down, self.dead, self.slow = frozenset(down), frozenset(dead), frozenset(slow)
-        self.away = frozenset(away)
+        """What is down, dead, slow and away by a chart that has become another."""
+        self._complaints.again(self._deck.chart)
+        self._read()
+
+    def _read(self) -> None:
+        told = self._complaints
+        self.down, self.dead, self.slow, self.away = told.down, told.dead, told.slow, told.away
 
 
 def _print(item: Item) -> int:
