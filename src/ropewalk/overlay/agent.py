@@ -31,7 +31,7 @@ from ropewalk.overlay.events import (
 from ropewalk.overlay.front import Front
 from ropewalk.overlay.gazette import Gazette
 from ropewalk.overlay.interests import Interests
-from ropewalk.overlay.interface import Interface, State
+from ropewalk.overlay.interface import FAILURE, Interface
 from ropewalk.overlay.liveness import Liveness
 from ropewalk.overlay.logbook import Logbook
 from ropewalk.overlay.managing import Managing
@@ -232,9 +232,15 @@ class Agent:
 
     def receive(self, link: int, word: Word, now_us: int) -> list[Action]:
         """`Received`, without the wrapping: most of what happens is this."""
-        self.deck.now_us = now_us
+        deck = self.deck
+        deck.now_us = now_us
         self._read(link, word)
-        return self._finish()
+        if self._moved or type(word) not in _QUIET:
+            return self._finish()
+        if self.liveness.wake_us < self.wake_us:
+            self.wake_us = self.liveness.wake_us
+        out, deck.out = deck.out, []
+        return out
 
     def _received(self, event: Received) -> None:
         self._read(event.link, event.word)
@@ -244,12 +250,12 @@ class Agent:
         face = liveness.faces.get(link)
         if face is None:
             return  # a link that is not on this chart, or not yet
-        was_down = face.state is State.FAILURE
+        was_down = face.state is FAILURE
         if was_down or face.suspect:
             liveness.heard(face)
         face.heard_us = self.deck.now_us
         _WORDS[type(word)](self, face, word)
-        if (face.state is State.FAILURE) is not was_down:
+        if (face.state is FAILURE) is not was_down:
             self._moved = True
 
     # --- words ------------------------------------------------------------------------------
@@ -388,6 +394,8 @@ _HANDLERS: dict[type, Callable[[Agent, Any], None]] = {
     MoveItem: lambda agent, event: agent.managing.move(event) if agent.managing else None,
     Happened: lambda agent, event: agent.managing.happened(event) if agent.managing else None,
 }
+_QUIET = frozenset({Flood, FloodAck, BeatAck})
+"""Words that concern nothing but liveness, unless they bring news."""
 _WORDS: dict[type, Callable[[Agent, Interface, Any], None]] = {
     Beat: Agent._beat,
     BeatAck: lambda agent, face, word: agent.liveness.trip_measured(face, word),

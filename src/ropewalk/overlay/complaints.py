@@ -74,6 +74,8 @@ class Complaints:
                 other = chart.other(one.link, key[1])
                 if self._against.get(other, {}).pop((key, one.link), None) is not None:
                     claims[one.link] -= 1
+                    if not claims[one.link]:
+                        del claims[one.link]
                     touched.add(other)
         for one in now:
             if one.link < last:  # else it is of a later chart
@@ -81,7 +83,7 @@ class Complaints:
                 self._against.setdefault(other, {})[key, one.link] = one
                 claims[one.link] = claims.get(one.link, 0) + 1
                 touched.add(other)
-        self.down = frozenset(link for link, count in claims.items() if count)
+        self.down = frozenset(claims)
         for broker in touched:
             self._judge(chart, broker)
 

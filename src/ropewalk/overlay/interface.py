@@ -28,6 +28,10 @@ class State(IntEnum):
     FAILURE = 2
 
 
+NORMAL, WAITING, FAILURE = State.NORMAL, State.WAITING, State.FAILURE
+"""The same without looking them up: every word that comes asks for them."""
+
+
 class Quality:
     """How well a link works: means that forget slowly, with two marks each."""
 
@@ -117,7 +121,7 @@ class Interface:
         self.link, self.peer = link, peer
         self.scopes = scopes
         """Of the news that the peer hears."""
-        self.state = State.FAILURE
+        self.state = FAILURE
         self.suspect = False
         self.vouched = False
         """The driver says that nothing is wrong with the link: no beats, no silence."""
@@ -149,12 +153,12 @@ class Interface:
     @property
     def up(self) -> bool:
         """Whether this end holds the link for usable."""
-        return self.state is not State.FAILURE
+        return self.state is not FAILURE
 
     @property
     def silent_at_us(self) -> int:
         """When silence means something next."""
-        if self.vouched or self.state is State.FAILURE:
+        if self.vouched or self.state is FAILURE:
             return NEVER
         return self.heard_us + (self.dead_us if self.suspect else self.suspect_us)
 
@@ -179,7 +183,7 @@ class Interface:
     def beat_came(self, beat: Beat) -> None:
         """Count what a beat says of the link itself."""
         if (
-            self.state is not State.FAILURE
+            self.state is not FAILURE
             and beat.incarnation == self.peer_incarnation
             and 0 < self.peer_beat < beat.number
         ):

@@ -12,7 +12,7 @@ from typing import Protocol
 from ropewalk.overlay.deck import Deck
 from ropewalk.overlay.events import Disconnect
 from ropewalk.overlay.gazette import Gazette
-from ropewalk.overlay.interface import ASK_EVERY, Interface, State
+from ropewalk.overlay.interface import ASK_EVERY, FAILURE, NORMAL, WAITING, Interface
 from ropewalk.overlay.parts import NEVER
 from ropewalk.overlay.words import (
     LINKS,
@@ -76,7 +76,7 @@ class Liveness:
         self.open_all()
         for face in self.faces.values():
             if settled:
-                face.state, face.heard_us, face.normal_us = State.NORMAL, self._deck.now_us, 0
+                face.state, face.heard_us, face.normal_us = NORMAL, self._deck.now_us, 0
         if not settled:
             self.announce_us = self._deck.now_us + self._deck.settings.dead_us
             self.whole_us = self._deck.now_us + self._deck.settings.whole_us
@@ -140,7 +140,7 @@ class Liveness:
                 self.stalled_us,
                 self._gazette.digest(face.scopes),
                 deck.chart.epoch,
-                face.state is State.FAILURE,
+                face.state is FAILURE,
                 face.beats % ASK_EVERY == 1,
                 face.peer_session,
                 face.got,
@@ -148,7 +148,7 @@ class Liveness:
             ),
         )
         self.stalled_us = 0
-        if face.state is State.FAILURE:
+        if face.state is FAILURE:
             if deck.now_us - face.heard_us < face.dead_us:
                 self._test(face)
         elif face.sent and self.shipper is not None:
@@ -166,13 +166,13 @@ class Liveness:
 
     def fail(self, face: Interface) -> None:
         """A link is down: say so, and abort what it may hold back."""
-        if face.state is State.FAILURE:
+        if face.state is FAILURE:
             return
         deck, settings = self._deck, self._deck.settings
         hasty = deck.now_us - face.failed_us < settings.calm_us
         face.needs = min(2 * face.needs, settings.most_tests) if hasty else settings.tests
         face.failed_us = deck.now_us
-        face.state, face.suspect, face.passed = State.FAILURE, False, 0
+        face.state, face.suspect, face.passed = FAILURE, False, 0
         face.lost = Down(face.link, *self._gazette.stamp(face.peer, face.link))
         face.again_us = NEVER
         self.deaths += 1
@@ -202,7 +202,7 @@ class Liveness:
         if face.suspect:
             face.suspect = False
             self.false_alarms += 1
-        if face.state is State.FAILURE and not face.passed and face.tested == face.test_number:
+        if face.state is FAILURE and not face.passed and face.tested == face.test_number:
             self._test(face)
 
     def _test(self, face: Interface) -> None:
@@ -226,7 +226,7 @@ class Liveness:
         if word.incarnation != self._deck.incarnation or word.number != face.test_number:
             return
         face.tested = word.number
-        if face.state is not State.FAILURE:
+        if face.state is not FAILURE:
             return
         face.passed += 1
         if face.passed >= face.needs:
@@ -234,7 +234,7 @@ class Liveness:
 
     def _recover(self, face: Interface) -> None:
         deck = self._deck
-        face.state = State.WAITING if face.pending else State.NORMAL
+        face.state = WAITING if face.pending else NORMAL
         face.suspect, face.passed, face.normal_us = False, 0, deck.now_us
         face.session += 1
         face.frame_number = 0
@@ -265,7 +265,7 @@ class Liveness:
     def _states(self, part: str) -> LinkStates:
         chart = self._deck.chart
         faces = [face for face in self.faces.values() if chart.part(face.link) == part]
-        down = tuple(face.lost for face in faces if face.state is State.FAILURE)
+        down = tuple(face.lost for face in faces if face.state is FAILURE)
         slow = tuple(face.link for face in faces if face.quality.slow)
         return LinkStates(down, slow, self.away() if part else ())
 
@@ -278,18 +278,17 @@ class Liveness:
 
     def spread(self, item: Item, source: Interface | None) -> None:
         """Flood an item over all links but the one it came over."""
-        key = item.key
+        key, word, send = item.key, Flood((item,)), self._deck.send
         for face in self.faces.values():
-            if face is source or item.domain not in face.scopes:
-                continue
-            face.pending[key] = item
-            self._deck.send(face.link, Flood((item,)))
-            self._wait(face)
+            if face is not source and item.domain in face.scopes:
+                face.pending[key] = item
+                send(face.link, word)
+                self._wait(face)
 
     def _wait(self, face: Interface) -> None:
-        if face.state is State.FAILURE:
+        if face.state is FAILURE:
             return
-        face.state = State.WAITING
+        face.state = WAITING
         if face.again_us == NEVER:
             settings = self._deck.settings
             face.backoff_us = max(settings.flood_again_us, int(2 * face.quality.trip_us))
@@ -315,10 +314,13 @@ class Liveness:
         """News, or what is known already: it is acknowledged in either case."""
         stamps, pending, gazette, me = [], face.pending, self._gazette, self._deck.me
         for item in items:
-            key = item.key
-            stamps.append((key, item.incarnation, item.number))
-            if key in pending and pending[key] == item:
+            key, incarnation, number = item.key, item.incarnation, item.number
+            stamps.append((key, incarnation, number))
+            waits, known = pending.get(key), gazette.items.get(key)
+            if waits is not None and waits == item:
                 self._settled(face, key)  # The neighbour has it, or it would not say so.
+            if known is not None and (known.number, known.incarnation) == (number, incarnation):
+                continue  # Most of what comes has come another way before.
             if item.broker == me:
                 self._of_myself(item)
             elif gazette.is_news(item):
@@ -360,8 +362,8 @@ class Liveness:
         del face.pending[key]
         if not face.pending:
             face.again_us = NEVER
-            if face.state is State.WAITING:
-                face.state = State.NORMAL
+            if face.state is WAITING:
+                face.state = NORMAL
 
     # --- beats ------------------------------------------------------------------------------
 

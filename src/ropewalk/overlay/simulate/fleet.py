@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from random import Random
+from typing import cast
 
 from ropewalk.overlay.agent import Agent, Setup
 from ropewalk.overlay.chart import Chart
@@ -61,7 +62,8 @@ class Fleet:
         self.now_us = 0
         self.tally = Tally()
         self._delay_us = list(delay_us)
-        self._heap: list[tuple[int, int, int, Event | tuple[int, Word]]] = []
+        self._heap: list[tuple[int, int, int, int, Event | Word]] = []
+        """When, a running number, the broker, the link of a word or -1, and what happens."""
         self._count = 0
         self._cut: set[int] = set()
         draw = Random(seed)  # noqa: S311  (nothing here is secret)
@@ -86,27 +88,31 @@ class Fleet:
         """Let something happen to an agent."""
         self._count += 1
         time_us = self.now_us if at_us is None else at_us
-        heappush(self._heap, (time_us, self._count, broker, event))
+        heappush(self._heap, (time_us, self._count, broker, -1, event))
 
     def run(self, until_us: int) -> None:
         """Let everything happen up to a time."""
-        heap, agents, tally, pop = self._heap, self.agents, self.tally, heappop
-        act, dead = self._act, self._dead
+        heap, agents, dead, due_us, events = self._heap, self.agents, self._dead, self._due_us, 0
         while heap and heap[0][0] <= until_us:
-            time_us, _, broker, event = pop(heap)
-            self.now_us = time_us
+            time_us, _, broker, link, what = heappop(heap)
             if broker in dead:
                 continue
             agent = agents[broker]
-            if event is DUE:
-                if self._due_us[broker] != time_us:
-                    continue
-                self._due_us[broker] = NEVER
-            tally.events += 1
-            if isinstance(event, tuple):
-                act(agent, agent.receive(event[0], event[1], time_us))
+            if link >= 0:
+                actions = agent.receive(link, cast("Word", what), time_us)
             else:
-                act(agent, agent.handle(event, time_us))
+                if what is DUE:
+                    if due_us[broker] != time_us:
+                        continue
+                    due_us[broker] = NEVER
+                actions = agent.handle(cast("Event", what), time_us)
+            events += 1
+            self.now_us = time_us
+            if actions:
+                self._act(agent, actions)
+            if agent.wake_us < due_us[broker]:
+                self._wake(agent)
+        self.tally.events += events
         self.now_us = until_us
 
     def _act(self, agent: Agent, actions: Iterable[object]) -> None:
@@ -120,25 +126,25 @@ class Fleet:
                     self._count += 1
                     a, b = ends[link]
                     to, at_us = b if a == me else a, now_us + delay_us[link]
-                    heappush(heap, (at_us, self._count, to, (link, word)))
+                    heappush(heap, (at_us, self._count, to, link, word))
             elif type(action) is Deliver:
                 self.tally.delivered += len(action.subscribers)
             elif type(action) is Write:
                 self._written[me] += 1
                 wrote = True
-        if self._down[me] is not agent.gazette.down:
-            self._down[me] = agent.gazette.down
+        gazette = agent.gazette
+        if self._down[me] is not gazette.down:
+            self._down[me] = gazette.down
             self.tally.things_us = now_us
         if wrote:
             self.hand(me, LoggedEvent(self._written[me]))
-        self._wake(agent)
 
     def _wake(self, agent: Agent) -> None:
         wake_us, me = agent.wake_us, agent.deck.me
         if wake_us < self._due_us[me]:
             self._due_us[me] = wake_us
             self._count += 1
-            heappush(self._heap, (max(wake_us, self.now_us), self._count, me, DUE))
+            heappush(self._heap, (max(wake_us, self.now_us), self._count, me, -1, DUE))
 
     # --- faults -----------------------------------------------------------------------------
 
