@@ -12,6 +12,7 @@ from ropewalk.overlay.serial import newer
 from ropewalk.overlay.words import Down, Item, Key, LinkStates
 
 NOTHING = LinkStates()
+NOBODY: dict[tuple[Key, int], Down] = {}
 
 Stamp = tuple[int, int]
 
@@ -53,8 +54,6 @@ class Complaints:
 
     def _replace(self, chart: Chart, key: Key, states: LinkStates) -> None:
         before = self._said.pop(key, NOTHING)
-        if states == before == NOTHING:
-            return
         if states != NOTHING:
             self._said[key] = states
         if states.down != before.down:
@@ -72,11 +71,11 @@ class Complaints:
         for one in before:
             if one.link < last:
                 other = chart.other(one.link, key[1])
-                if self._against.get(other, {}).pop((key, one.link), None) is not None:
-                    claims[one.link] -= 1
-                    if not claims[one.link]:
-                        del claims[one.link]
-                    touched.add(other)
+                del self._against[other][key, one.link]
+                claims[one.link] -= 1
+                if not claims[one.link]:
+                    del claims[one.link]
+                touched.add(other)
         for one in now:
             if one.link < last:  # else it is of a later chart
                 other = chart.other(one.link, key[1])
@@ -89,13 +88,10 @@ class Complaints:
 
     def _judge(self, chart: Chart, broker: int) -> None:
         """Whether a broker is held for dead."""
-        claims = self._against.get(broker)
-        if claims is None:
-            return
-        guilty = any(
-            chart.hangs(one.link, broker)
-            and not newer(*self._stamp(broker, one.link), one.incarnation, one.number)
-            for one in claims.values()
-        )
+        guilty = False
+        for one in self._against.get(broker, NOBODY).values():
+            incarnation, number = self._stamp(broker, one.link)
+            if not newer(incarnation, number, one.incarnation, one.number):
+                guilty = guilty or chart.hangs(one.link, broker)
         if guilty is not (broker in self.dead):
             self.dead = self.dead ^ {broker}

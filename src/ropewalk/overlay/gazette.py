@@ -88,12 +88,10 @@ class Gazette:
 
     def _put(self, item: Item) -> None:
         key = item.key
-        before = self.items.get(key)
-        mixed = self._digests.get(item.domain, 0) ^ _print(item)
+        before, digests = self.items.get(key), self._digests
         if before is not None:
-            self._digests[before.domain] = self._digests.get(before.domain, 0) ^ _print(before)
-            mixed = self._digests.get(item.domain, 0) ^ _print(item)
-        self._digests[item.domain] = mixed
+            digests[before.domain] ^= _print(before)
+        digests[item.domain] = digests.get(item.domain, 0) ^ _print(item)
         self.items[key] = item
         self._by_broker.setdefault(item.broker, set()).add(key)
         if item.kind == LINKS:

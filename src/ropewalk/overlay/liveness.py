@@ -311,14 +311,20 @@ class Liveness:
         self._wait(face)
 
     def flood_came(self, face: Interface, items: Iterable[Item], *, answer: bool = True) -> None:
-        """News, or what is known already: it is acknowledged in either case."""
+        """News, or what is known already: it is acknowledged in either case.
+
+        Unless it crosses the same on its way there: each stands for the other's acknowledgement
+        (as in RFC 2328, 13.5). If one of them is lost, the other comes again and is acknowledged.
+        """
         stamps, pending, gazette, me = [], face.pending, self._gazette, self._deck.me
         for item in items:
             key, incarnation, number = item.key, item.incarnation, item.number
-            stamps.append((key, incarnation, number))
             waits, known = pending.get(key), gazette.items.get(key)
             if waits is not None and waits == item:
-                self._settled(face, key)  # The neighbour has it, or it would not say so.
+                # The neighbour has it, or it would not say so; it will find the same of this one.
+                self._settled(face, key)
+            else:
+                stamps.append((key, incarnation, number))
             if known is not None and (known.number, known.incarnation) == (number, incarnation):
                 continue  # Most of what comes has come another way before.
             if item.broker == me:
@@ -328,7 +334,7 @@ class Liveness:
                 self.spread(item, face)
             else:
                 self._correct(face, item, key)
-        if answer:
+        if answer and stamps:
             self._deck.send(face.link, FloodAck(tuple(stamps)))
 
     def _of_myself(self, item: Item) -> None:

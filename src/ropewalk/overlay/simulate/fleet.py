@@ -73,7 +73,7 @@ class Fleet:
         self.agents = [Agent(make(b)) for b in range(len(chart.names))]
         self._written = [0] * len(self.agents)
         self._due_us = [NEVER] * len(self.agents)
-        self._down = [agent.gazette.down for agent in self.agents]
+        self._colour = [(agent.gazette.down, agent.gazette.dead) for agent in self.agents]
         self._dead: set[int] = set()
         for agent in self.agents:
             self._act(agent, agent.start(0, settled=True))
@@ -132,9 +132,9 @@ class Fleet:
             elif type(action) is Write:
                 self._written[me] += 1
                 wrote = True
-        gazette = agent.gazette
-        if self._down[me] is not gazette.down:
-            self._down[me] = gazette.down
+        colour = agent.gazette.down, agent.gazette.dead
+        if self._colour[me] != colour:
+            self._colour[me] = colour
             self.tally.things_us = now_us
         if wrote:
             self.hand(me, LoggedEvent(self._written[me]))
