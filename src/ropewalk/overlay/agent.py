@@ -11,7 +11,7 @@ from typing import Any
 from ropewalk.overlay.arrivals import Arrivals
 from ropewalk.overlay.custody import Custody
 from ropewalk.overlay.deck import Deck
-from ropewalk.overlay.domains import cut_off
+from ropewalk.overlay.domains import HOME, cut_off
 from ropewalk.overlay.epochs import Epochs
 from ropewalk.overlay.events import (
     Action,
@@ -338,7 +338,9 @@ class Agent:
 
         Others do not hear of that: it says what it has got, so that they send what it has not.
         """
-        if self.liveness.announce_us == NEVER:
+        known = self.gazette.items.get((LINKS, self.me, HOME))
+        told = known.body.away if known else ()
+        if self.liveness.announce_us == NEVER and self.liveness.away() != told:
             self.liveness.announce()
         was, now = (view[0] if view else frozenset() for view in (before, self.shipping.known))
         if any(link in was - now for _, link in self.deck.chart.attached.get(self.me, ())):

@@ -43,6 +43,8 @@ class Tally:
     delivered: int = 0
     things_us: int = 0
     """When an agent last changed its colour."""
+    first_us: int | None = None
+    """When one did first, since this was set to None."""
 
 
 class Fleet:
@@ -136,6 +138,8 @@ class Fleet:
         if self._colour[me] != colour:
             self._colour[me] = colour
             self.tally.things_us = now_us
+            if self.tally.first_us is None:
+                self.tally.first_us = now_us
         if wrote:
             self.hand(me, LoggedEvent(self._written[me]))
 
