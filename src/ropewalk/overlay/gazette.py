@@ -14,7 +14,6 @@ from ropewalk.overlay.deck import Deck
 from ropewalk.overlay.serial import following, newer
 from ropewalk.overlay.words import LINKS, WHOLE, Item, Key
 
-
 ODD, PRIME = 0x9E3779B97F4A7C15, (1 << 61) - 1
 
 

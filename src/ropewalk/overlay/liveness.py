@@ -64,7 +64,7 @@ class Liveness:
         """When everything has been said that counts in this life."""
         self.wake_us = NEVER
         self.stalled_us = 0
-        self._settled = False
+        self._assumed = False
         self.false_alarms = self.deaths = 0
 
     def reckon_wake(self) -> None:
@@ -74,7 +74,7 @@ class Liveness:
 
     def start(self, *, settled: bool) -> None:
         """Open an interface for every link; `settled`: they are known to work."""
-        self._settled = settled
+        self._assumed = settled
         self.open_all()
         for face in self.faces.values():
             if settled:
@@ -256,7 +256,7 @@ class Liveness:
         for part, scope in deck.chart.parts(deck.me).items():
             states = self._states(part)
             known = self._gazette.items.get((LINKS, deck.me, part))
-            if known is None and self._settled and states == LinkStates():
+            if known is None and self._assumed and states == LinkStates():
                 continue  # It goes without saying.
             if known is None or known.incarnation != deck.incarnation or known.body != states:
                 self.publish(self._gazette.announce(LINKS, part, states, scope))
