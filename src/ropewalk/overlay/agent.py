@@ -71,7 +71,7 @@ class Agent:
         self.liveness = Liveness(deck, self.gazette, self._news)
         self.shipping = Shipping(deck, self.gazette, self.liveness)
         self.liveness.shipper = self.shipping
-        self.liveness.away = lambda: cut_off(deck.chart, deck.me, self.shipping.row())
+        self.liveness.away = self._cut_off
         self.shipping.noted = self._noted
         self.book = Logbook(deck, self.shipping.note, self.reachable)
         self.keeper = Custody(deck, self.shipping)
@@ -332,6 +332,11 @@ class Agent:
                 self._in_domain(before)
             for part in self.parts:
                 part.changed(self.deck.now_us)
+
+    def _cut_off(self) -> tuple[int, ...]:
+        shipping = self.shipping
+        down, dead, *_ = shipping.known or shipping.state()
+        return cut_off(self.deck.chart, self.me, (down, dead), shipping.row)
 
     def _in_domain(self, before: View | None) -> None:
         """A gateway's edges may need to know who is out of reach; an edge may be back.

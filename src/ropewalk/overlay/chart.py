@@ -114,9 +114,9 @@ class Chart:
         """By edge that tables leave out: its gateways in order, each with the link to it."""
         return {}
 
-    def standby(self, _broker: int) -> tuple[int, ...]:
-        """The gateways of the domain, if this is one of them and the domain has edges."""
-        return ()
+    def standby(self, _broker: int) -> Mapping[int, int]:
+        """Other gateways of a gateway's domain, if that has edges, and the link or NONE."""
+        return {}
 
     @cached_property
     def transit(self) -> frozenset[int]:

@@ -17,7 +17,7 @@ link is up. That is right as long as its gateways can reach each other, since th
 same brokers; a gateway that cannot reach another of its domain tells its edges who is cut off.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -98,11 +98,19 @@ class DomainChart(Chart):
             return GatewayRoads(self, at, slow_cost=slow_cost)
         return EdgeRoads(self, at)
 
-    def standby(self, broker: int) -> tuple[int, ...]:
-        """The gateways of the domain, if this is one of them and the domain has edges."""
-        domain = self.domain[broker]
-        known = broker in self.place and domain in self._with_edges
-        return self.gateways_of[domain] if known else ()
+    def standby(self, broker: int) -> Mapping[int, int]:
+        """Other gateways of a gateway's domain, if that has edges, and the link or NONE."""
+        return self._standby.get(broker, {})
+
+    @cached_property
+    def _standby(self) -> Mapping[int, Mapping[int, int]]:
+        found: dict[int, dict[int, int]] = {}
+        for domain in self._with_edges:
+            for one in self.gateways_of[domain]:
+                ports = {peer: link for link, peer in self.ports(one).items()}
+                others = (other for other in self.gateways_of[domain] if other != one)
+                found[one] = {other: ports.get(other, NONE) for other in others}
+        return found
 
     def part(self, link: int) -> str:
         """In which part of its ends' news a link is told of."""
@@ -201,11 +209,22 @@ def gateways_alone(federation: Federation) -> Federation:
     )
 
 
-def cut_off(chart: Chart, gateway: int, row: Row) -> tuple[int, ...]:
-    """Gateways that one cannot reach, if one of its domain is among them: others may reach them."""
-    if all(row[one] != NONE for one in chart.standby(gateway)):
+def cut_off(
+    chart: Chart, gateway: int, bad: Iterable[frozenset[int]], row: Callable[[], Row]
+) -> tuple[int, ...]:
+    """Gateways that one cannot reach, if one of its domain is among them: others may reach them.
+
+    `bad` are links down and brokers dead. Mostly a link within the domain settles it.
+    """
+    down, dead, *_ = bad
+    beyond = [
+        other
+        for other, link in chart.standby(gateway).items()
+        if link == NONE or link in down or other in dead
+    ]
+    if all(row()[other] != NONE for other in beyond):
         return ()
-    return tuple(one for one in sorted(chart.transit) if row[one] == NONE)
+    return tuple(one for one in sorted(chart.transit) if row()[one] == NONE)
 
 
 class LazyRow:

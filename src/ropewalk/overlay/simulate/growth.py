@@ -143,10 +143,10 @@ def _print(agent: Agent) -> int:
     return agent.gazette.digest(agent.deck.chart.audience(agent.me))
 
 
-def keeper_of(count: int, payload: bytes) -> Agent:
-    """An agent that keeps so many messages for a destination that never acknowledges.
+def keeper_of(count: int, size: int) -> Agent:
+    """An agent that keeps so many messages of a size for one that never acknowledges.
 
-    >>> agent = keeper_of(10, b"x")
+    >>> agent = keeper_of(10, 100)
     >>> len(agent.custody())
     10
     """
@@ -156,6 +156,6 @@ def keeper_of(count: int, payload: bytes) -> Agent:
     wish = Item(INTEREST, 1, "prices", 1, 1, True)
     agent.handle(Received(0, Flood((wish,))), 0)
     for ticket in range(count):
-        agent.handle(Published(ticket, "prices", bytes(payload)), ticket)
+        agent.handle(Published(ticket, "prices", bytes(size)), ticket)
         agent.handle(Logged(ticket + 2), ticket)
     return agent
