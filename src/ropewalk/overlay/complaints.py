@@ -36,7 +36,8 @@ class Complaints:
     def put(self, chart: Chart, item: Item) -> None:
         """What an item says takes the place of what its broker said before."""
         self._replace(chart, item.key, item.body)
-        self._judge(chart, item.broker)
+        if item.broker in self._against:
+            self._judge(chart, item.broker)
 
     def drop(self, chart: Chart, item: Item) -> None:
         """What it says no longer counts."""

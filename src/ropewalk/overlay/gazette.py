@@ -95,7 +95,8 @@ class Gazette:
             digests[before.domain] ^= _print(before)
         digests[item.domain] = digests.get(item.domain, 0) ^ _print(item)
         self.items[key] = item
-        self._by_broker.setdefault(item.broker, set()).add(key)
+        if before is None:
+            self._by_broker.setdefault(item.broker, set()).add(key)
         if item.kind == LINKS:
             self._complaints.put(self._deck.chart, item)
             self._read()

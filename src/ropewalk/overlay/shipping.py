@@ -13,7 +13,7 @@ from typing import Any
 from ropewalk.overlay.chart import HERE, NONE, Away, Row, detour
 from ropewalk.overlay.deck import Deck
 from ropewalk.overlay.gazette import Gazette
-from ropewalk.overlay.interface import Interface
+from ropewalk.overlay.interface import FAILURE, Interface
 from ropewalk.overlay.liveness import Liveness
 from ropewalk.overlay.words import Address, Frame, Letter, Note, Parcel
 
@@ -55,7 +55,8 @@ class Shipping:
     def state(self) -> View:
         """What is down, dead, slow and away, as this agent sees it now."""
         gazette = self._gazette
-        mine = [face.link for face in self._liveness.faces.values() if not face.up]
+        faces = self._liveness.faces.values()
+        mine = [face.link for face in faces if face.state is FAILURE]
         down = gazette.down.union(mine) if mine else gazette.down
         return down, gazette.dead, gazette.slow, gazette.away
 
@@ -65,7 +66,9 @@ class Shipping:
         if now == before:
             return False
         self.known, self._rows, self._home = now, None, None
-        return before is None or any(not now[i] <= before[i] for i in (0, 1, 3))
+        if before is None:
+            return True
+        return not (now[0] <= before[0] and now[1] <= before[1] and now[3] <= before[3])
 
     def row(self, origin: int = 0) -> Row:
         """The next link to every destination, for messages of an origin."""
