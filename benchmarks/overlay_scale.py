@@ -8,6 +8,7 @@ import gc
 import sys
 import tracemalloc
 from argparse import ArgumentParser
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from statistics import median
@@ -20,14 +21,15 @@ from ropewalk.overlay.chart import Chart, chart_of
 from ropewalk.overlay.simulate.fleet import Fleet
 from ropewalk.overlay.simulate.flooding import lsa_flood
 from ropewalk.overlay.simulate.growth import (
+    CONTROL,
     HOP_US,
-    SETTLED_US,
     Cost,
     cost_of,
-    costs,
+    failures_of,
     fleet_of,
     in_domains_of,
     keeper_of,
+    mended,
 )
 from ropewalk.report.growth import draw
 from ropewalk.routing.ahead import tables_of
@@ -35,7 +37,7 @@ from ropewalk.routing.ahead import tables_of
 SIZES = (100, 300, 1_000, 3_000, 10_000)
 RIVAL_UP_TO = 1_000
 """Beyond it the rival's databases, one of all brokers in each, do not fit."""
-FAILURES = 12
+FAILURES, WATCHED_US = 12, 400_000
 KEPT, PAYLOAD = 20_000, 100
 
 
@@ -74,12 +76,14 @@ def grown(brokers: int) -> dict[str, Any]:
     return found
 
 
-def timed(fleet: Fleet) -> Any:
-    start = perf_counter()
-    for cost in costs(fleet):
-        wall = perf_counter() - start
-        yield {**shown(cost), "wall_s": round(wall, 3)}
+def timed(fleet: Fleet) -> Iterator[dict[str, Any]]:
+    """Each failure, with the wall time of simulating it for three seconds."""
+    for what, link, broker in failures_of(fleet.chart):
         start = perf_counter()
+        cost = cost_of(fleet, what, link, broker)
+        yield {**shown(cost), "wall_s": round(perf_counter() - start, 3)}
+        if link is not None:
+            mended(fleet, link)
 
 
 def shown(cost: Cost) -> dict[str, Any]:
@@ -109,16 +113,17 @@ def flat(brokers: int, links: int) -> dict[str, Any]:
     fleet = settled(fleet_of(federation, chart_of(federation)))
     rates, paces, words, times = [], [], [], []
     for k in range(FAILURES):
-        link, before, start = 17 + k * (links // FAILURES), fleet.tally.events, process_time()
-        cost = cost_of(fleet, "link", link=link)
+        link, tally, at_us = 17 + k * (links // FAILURES), fleet.tally, fleet.now_us
+        events, said = tally.events, sum(tally.words[one] for one in CONTROL)
+        fleet.cut(link)
+        start = process_time()
+        fleet.run(at_us + WATCHED_US)
         spent = process_time() - start
-        rates.append((fleet.tally.events - before) / spent)
-        paces.append(cost.converged_us / 1e6 / spent)
-        words.append(cost.words)
-        times.append(cost.converged_us / 1000)
-        fleet.mend(link)
-        fleet.run(fleet.now_us + SETTLED_US)
-        fleet.vouch()
+        rates.append((tally.events - events) / spent)
+        paces.append((tally.things_us - at_us) / 1e6 / spent)
+        words.append(sum(tally.words[one] for one in CONTROL) - said)
+        times.append((tally.things_us - at_us) / 1000)
+        mended(fleet, link)
     gc.unfreeze()
     ospf = lsa_flood(federation.graph, 17, least_us=HOP_US)
     return {

@@ -15,6 +15,9 @@ What stays in the domain: word of links to edges, and of edges that are dead. Wh
 edges: word of links between gateways. An edge sends everything to the first of its gateways whose
 link is up. That is right as long as its gateways can reach each other, since then they reach the
 same brokers; a gateway that cannot reach another of its domain tells its edges who is cut off.
+One case is left: the overlay is in two parts, an edge has gateways in both, and so has an edge of
+another domain that is attached to one of them only by now. Nobody tells the first edge which; what
+it sends the wrong way stays in its custody until the overlay is whole again.
 """
 
 from collections.abc import Callable, Iterable, Mapping

@@ -59,7 +59,9 @@ class Fleet:
         settings: Settings | None = None,
         seed: int = 0,
         setup: Callable[[int], Setup] | None = None,
+        lazy: bool = True,
     ) -> None:
+        """`lazy`: beats of links that nothing has touched are not simulated."""
         self.chart, self.settings = chart, settings or Settings()
         self.now_us = 0
         self.tally = Tally()
@@ -83,6 +85,8 @@ class Fleet:
                 face.vouched = True
             agent.liveness.reckon_wake()
             self._wake(agent)
+        for link in () if lazy else self.chart.own_link:
+            self._touch(link)
 
     # --- time -------------------------------------------------------------------------------
 

@@ -94,19 +94,20 @@ def fleet_of(federation: Federation, chart: Chart, *, seed: int = 1) -> Fleet:
     return Fleet(chart, rules_of(federation), delays, seed=seed)
 
 
-def costs(fleet: Fleet) -> Iterator[Cost]:
-    """One failure after the other: a link between gateways, an edge, a gateway."""
-    chart = fleet.chart
-    gateways = sorted(chart.transit)
-    link = _between_domains(chart, gateways[len(gateways) // 2])
-    yield cost_of(fleet, "gateway link", link=link)
+def failures_of(chart: Chart) -> Iterator[tuple[str, int | None, int | None]]:
+    """What fails in turn, as a link or a broker: a link between gateways, an edge, a gateway."""
+    gateways, edges = sorted(chart.transit), sorted(chart.members - chart.transit)
+    yield "gateway link", _between_domains(chart, gateways[len(gateways) // 2]), None
+    if edges:
+        yield "edge", None, edges[len(edges) // 2]
+    yield "gateway", None, gateways[len(gateways) // 3]
+
+
+def mended(fleet: Fleet, link: int) -> None:
+    """A link works again, and everybody knows."""
     fleet.mend(link)
     fleet.run(fleet.now_us + SETTLED_US)
     fleet.vouch()
-    edges = sorted(chart.members - chart.transit)
-    if edges:
-        yield cost_of(fleet, "edge", broker=edges[len(edges) // 2])
-    yield cost_of(fleet, "gateway", broker=gateways[len(gateways) // 3])
 
 
 def _between_domains(chart: Chart, gateway: int) -> int:
@@ -114,7 +115,7 @@ def _between_domains(chart: Chart, gateway: int) -> int:
     return next(link for link, peer in ports if peer in chart.transit and link in chart.borders)
 
 
-def cost_of(fleet: Fleet, what: str, *, link: int | None = None, broker: int | None = None) -> Cost:
+def cost_of(fleet: Fleet, what: str, link: int | None = None, broker: int | None = None) -> Cost:
     """Let one thing fail, silently, and count until everything has been said."""
     chart, tally, start_us = fleet.chart, fleet.tally, fleet.now_us
     words, events = sum(tally.words[one] for one in CONTROL), tally.events
