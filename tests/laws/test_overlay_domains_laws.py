@@ -3,6 +3,7 @@
 The oracle is networkx on the damaged graph, in which edges carry nothing for others.
 """
 
+from functools import partial
 from random import Random
 
 import networkx as nx
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ropewalk.federation.facts import Broker, Domain, Federation, Link
-from ropewalk.overlay.chart import HERE, NONE, Chart, Row, chart_of, detour
+from ropewalk.overlay.chart import HERE, NONE, Away, Chart, Row, chart_of, detour
 from ropewalk.overlay.domains import DomainChart, cut_off
 
 
@@ -46,11 +47,12 @@ class Known:
         self.chart, self.dead = chart, dead
         self.down = links | {e for b in dead for e in chart.ports(b)}
         self.rows: dict[tuple[int, frozenset[int]], Row] = {}
+        self.away: Away = frozenset()
         self.away = frozenset(
             (gateway, one)
             for gateway in chart.transit - dead
             for one in cut_off(
-                chart, gateway, self.view(gateway), lambda at=gateway: self.row(at, frozenset())
+                chart, gateway, self.view(gateway), partial(self.row, gateway, frozenset())
             )
         )
 
@@ -68,9 +70,8 @@ class Known:
     def row(self, at: int, avoid: frozenset[int]) -> Row:
         if (at, avoid) not in self.rows:
             down, dead = self.view(at)
-            away = getattr(self, "away", frozenset())
             roads = self.chart.roads(at, slow_cost=8)
-            self.rows[at, avoid] = roads.row(down | avoid, dead, frozenset(), away)
+            self.rows[at, avoid] = roads.row(down | avoid, dead, frozenset(), self.away)
         return self.rows[at, avoid]
 
     def walk(self, at: int, to: int) -> bool:
@@ -90,20 +91,21 @@ class Known:
         raise AssertionError(f"a message to {to} goes round")
 
 
-def damaged(known: Known) -> nx.Graph:
-    graph, chart = nx.Graph(), known.chart
+def damaged(known: Known) -> "nx.Graph[int]":
+    chart = known.chart
+    graph: nx.Graph[int] = nx.Graph()
     graph.add_nodes_from(chart.members - known.dead)
     graph.add_edges_from(chart.link_ends[e] for e in chart.own_link if e not in known.down)
     return graph
 
 
-def reachable(known: Known, graph: nx.Graph, at: int) -> set[int]:
+def reachable(known: Known, graph: "nx.Graph[int]", at: int) -> set[int]:
     inner = graph.subgraph((known.chart.transit - known.dead) | {at})
-    found = nx.node_connected_component(inner, at)
+    found: set[int] = nx.node_connected_component(inner, at)
     return found | {there for here in found for there in graph[here]}
 
 
-def torn(known: Known, graph: nx.Graph, at: int) -> bool:
+def torn(known: Known, graph: "nx.Graph[int]", at: int) -> bool:
     """Whether an edge's gateways cannot reach each other."""
     inner = graph.subgraph(known.chart.transit - known.dead)
     parts = [part for part in nx.connected_components(inner) if part & set(graph[at])]
