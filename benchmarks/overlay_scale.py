@@ -31,6 +31,7 @@ from ropewalk.overlay.simulate.growth import (
     keeper_of,
     mended,
 )
+from ropewalk.overlay.words import INTEREST, Item
 from ropewalk.report.growth import draw
 from ropewalk.routing.ahead import tables_of
 
@@ -159,6 +160,20 @@ def custody() -> dict[str, Any]:
     }
 
 
+def interests() -> dict[str, Any]:
+    """Memory of what others want: every agent knows every pattern of every broker."""
+    agent = keeper_of(0, 0)
+    wishes = [Item(INTEREST, 1, f"prices/{k}", 1, k + 1, True) for k in range(KEPT)]
+    gc.collect()
+    tracemalloc.start()
+    for one in wishes:
+        agent.gazette.take(one)
+        agent.interests.heard(one)
+    taken, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return {"patterns": KEPT, "bytes_per_pattern": round(taken / KEPT) + sys.getsizeof(wishes[0])}
+
+
 if __name__ == "__main__":
     parser = ArgumentParser(description=__doc__)
     parser.add_argument("--most", type=int, default=max(SIZES), help="the largest federation")
@@ -167,4 +182,10 @@ if __name__ == "__main__":
     rows = [grown(brokers) for brokers in SIZES if brokers <= asked.most]
     if asked.plot:
         draw(rows, asked.plot)
-    report("overlay_scale", domains=rows, flat=flat(1_000, 2_000), custody=custody())
+    report(
+        "overlay_scale",
+        domains=rows,
+        flat=flat(1_000, 2_000),
+        custody=custody(),
+        interests=interests(),
+    )

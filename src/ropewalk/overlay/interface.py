@@ -6,6 +6,7 @@ until the link has passed its tests. Beside them: suspect, when it has been sile
 
 from collections import OrderedDict
 from enum import IntEnum
+from typing import Protocol
 
 from ropewalk.overlay.parts import NEVER
 from ropewalk.overlay.settings import Settings
@@ -221,3 +222,16 @@ class Interface:
         for number in extra:
             if number in sent:
                 self.in_flight -= len(sent.pop(number)[0].parcels)
+
+
+class Shipper(Protocol):
+    """Who must know that a link has changed; see `shipping`."""
+
+    def suspected(self, face: Interface) -> None:
+        """A link has fallen silent."""
+
+    def lost(self, face: Interface) -> None:
+        """A link is down."""
+
+    def overdue(self, face: Interface) -> None:
+        """Frames on a link may have waited too long for their acknowledgement."""

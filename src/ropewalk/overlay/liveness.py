@@ -7,12 +7,11 @@ different items notice it by their beats, so that a lost flood is mended.
 """
 
 from collections.abc import Callable, Iterable
-from typing import Protocol
 
 from ropewalk.overlay.deck import Deck
 from ropewalk.overlay.events import Disconnect
 from ropewalk.overlay.gazette import Gazette
-from ropewalk.overlay.interface import ASK_EVERY, FAILURE, NORMAL, WAITING, Interface
+from ropewalk.overlay.interface import ASK_EVERY, FAILURE, NORMAL, WAITING, Interface, Shipper
 from ropewalk.overlay.parts import NEVER
 from ropewalk.overlay.words import (
     LINKS,
@@ -34,19 +33,6 @@ AT_ONCE = 256
 MOST_BACKOFF = 16
 ODD_BEATS = 4
 """Beats with another digest before everything is flooded to a neighbour."""
-
-
-class Shipper(Protocol):
-    """Who must know that a link has changed; see `shipping`."""
-
-    def suspected(self, face: Interface) -> None:
-        """A link has fallen silent."""
-
-    def lost(self, face: Interface) -> None:
-        """A link is down."""
-
-    def overdue(self, face: Interface) -> None:
-        """Frames on a link may have waited too long for their acknowledgement."""
 
 
 class Liveness:

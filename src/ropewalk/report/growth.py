@@ -22,7 +22,7 @@ def draw(rows: Sequence[dict[str, Any]], file: Path) -> None:
     _by_failure(words, rows, "words", "words per failure")
     _by_failure(times, rows, "converged_ms", "until all know, ms")
     times.set_yscale("linear")
-    times.set_ylim(bottom=0)
+    times.set_ylim(bottom=0, top=times.get_ylim()[1])
     for axes in (tables, words, times):
         axes.set_xlabel("brokers")
         axes.grid(alpha=0.3)

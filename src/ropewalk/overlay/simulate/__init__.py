@@ -10,6 +10,9 @@ Apart from these, the packet network of Jia 2014, 6.3.2: `packets` (queues, line
 of the thesis), `pcrt` (Ropewalk's agents), `measures` and `scenario_jia` (a link fails and
 recovers, scheme by scheme). `flooding` counts what OSPF says of one failure in a large network.
 
+And large federations: `fleet` (thousands of agents, beats only where they matter) and `growth`
+(what a failure costs in domains). `circles` tells who can know of which links.
+
 >>> from ropewalk.overlay.simulate import parse_faults
 >>> print(parse_faults("at 0.5 s cut b1--b2 for 800ms")[0])
 at 500 ms cut b1--b2 for 800 ms
