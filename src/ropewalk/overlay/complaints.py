@@ -12,7 +12,7 @@ from ropewalk.overlay.serial import newer
 from ropewalk.overlay.words import Down, Item, Key, LinkStates
 
 NOTHING = LinkStates()
-NOBODY: dict[tuple[Key, int], Down] = {}
+NOBODY: dict[int, Down] = {}
 
 Stamp = tuple[int, int]
 
@@ -24,8 +24,8 @@ class Complaints:
         self._stamp = stamp
         """Of the last that a broker said in the part of its news that a link is in."""
         self._said: dict[Key, LinkStates] = {}
-        self._against: dict[int, dict[tuple[Key, int], Down]] = {}
-        """By broker: claims of others that it is silent."""
+        self._against: dict[int, dict[int, Down]] = {}
+        """By broker and link: claims of the other end that it is silent."""
         self._claims: dict[int, int] = {}
         """By link: how many of its ends hold it for down."""
         self.down: frozenset[int] = frozenset()
@@ -72,7 +72,7 @@ class Complaints:
         for one in before:
             if one.link < last:
                 other = chart.other(one.link, key[1])
-                del self._against[other][key, one.link]
+                del self._against[other][one.link]
                 claims[one.link] -= 1
                 if not claims[one.link]:
                     del claims[one.link]
@@ -80,7 +80,7 @@ class Complaints:
         for one in now:
             if one.link < last:  # else it is of a later chart
                 other = chart.other(one.link, key[1])
-                self._against.setdefault(other, {})[key, one.link] = one
+                self._against.setdefault(other, {})[one.link] = one
                 claims[one.link] = claims.get(one.link, 0) + 1
                 touched.add(other)
         self.down = frozenset(claims)

@@ -310,12 +310,12 @@ class Liveness:
         for item in items:
             key, incarnation, number = item.key, item.incarnation, item.number
             waits, known = pending.get(key), gazette.items.get(key)
-            if waits is not None and waits == item:
+            if waits is not None and waits.number == number and waits.incarnation == incarnation:
                 # The neighbour has it, or it would not say so; it will find the same of this one.
                 self._settled(face, key)
             else:
                 stamps.append((key, incarnation, number))
-            if known is not None and (known.number, known.incarnation) == (number, incarnation):
+            if known is not None and known.number == number and known.incarnation == incarnation:
                 continue  # Most of what comes has come another way before.
             if item.broker == me:
                 self._of_myself(item)
