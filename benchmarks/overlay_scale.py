@@ -182,13 +182,15 @@ if __name__ == "__main__":
     parser.add_argument("--most", type=int, default=max(SIZES), help="the largest federation")
     parser.add_argument("--plot", type=Path, help="a PNG file for the curves")
     asked = parser.parse_args()
+    # First: what larger fleets leave behind in memory would slow it down.
+    equal = flat(1_000, 2_000)
     rows = [grown(brokers) for brokers in SIZES if brokers <= asked.most]
     if asked.plot:
         draw(rows, asked.plot)
     report(
         "overlay_scale",
         domains=rows,
-        flat=flat(1_000, 2_000),
+        flat=equal,
         custody=custody(),
         interests=interests(),
     )
