@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from ropewalk.federation.facts import Broker, Domain, Federation, Link
 from ropewalk.overlay.chart import HERE, NONE, Away, Chart, Row, chart_of, detour
-from ropewalk.overlay.domains import DomainChart, cut_off
+from ropewalk.overlay.domains import DomainChart
+from ropewalk.overlay.standby import cut_off
 
 
 def federation_of(draw: Random) -> Federation:

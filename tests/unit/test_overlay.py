@@ -228,7 +228,7 @@ def test_two_halves_that_meet_again_know_the_same() -> None:
     bench.run(100)
     bench.pass_word = lambda _b, _link, _word: True
     bench.run(1_500)
-    assert len({agent.gazette.digest(-7) for agent in bench.agents.values()}) == 1
+    assert len({agent.gazette.digest(frozenset({-1})) for agent in bench.agents.values()}) == 1
     assert {agent.things for agent in bench.agents.values()} == {()}
 
 

@@ -11,7 +11,6 @@ from typing import Any
 from ropewalk.overlay.arrivals import Arrivals
 from ropewalk.overlay.custody import Custody
 from ropewalk.overlay.deck import Deck
-from ropewalk.overlay.domains import HOME, cut_off
 from ropewalk.overlay.epochs import Epochs
 from ropewalk.overlay.events import (
     Action,
@@ -37,7 +36,8 @@ from ropewalk.overlay.logbook import Logbook
 from ropewalk.overlay.managing import Managing
 from ropewalk.overlay.parts import NEVER, Part
 from ropewalk.overlay.setup import Setup
-from ropewalk.overlay.shipping import Shipping, View
+from ropewalk.overlay.shipping import Shipping
+from ropewalk.overlay.standby import Standby
 from ropewalk.overlay.totals import Totals
 from ropewalk.overlay.view import LetterId, custody_of, memory_of, records_of
 from ropewalk.overlay.words import (
@@ -71,7 +71,6 @@ class Agent:
         self.liveness = Liveness(deck, self.gazette, self._news)
         self.shipping = Shipping(deck, self.gazette, self.liveness)
         self.liveness.shipper = self.shipping
-        self.liveness.away = self._cut_off
         self.shipping.noted = self._noted
         self.book = Logbook(deck, self.shipping.note, self.reachable)
         self.keeper = Custody(deck, self.shipping)
@@ -80,6 +79,7 @@ class Agent:
             deck, self.shipping, setup.rules, lambda letter, late: self.front.deliver(letter, late)
         )
         self.shipping.arrived = self.arrivals.arrived
+        self.standby = Standby(deck, self.gazette, self.liveness, self.shipping, self.arrivals)
         self.interests = Interests(
             deck,
             self.gazette,
@@ -328,28 +328,9 @@ class Agent:
             self.interests.changed()
             self.keeper.changed(failed=failed)
             self.totals.changed()
-            if self.deck.chart.attached:
-                self._in_domain(before)
+            self.standby.changed(before)
             for part in self.parts:
                 part.changed(self.deck.now_us)
-
-    def _cut_off(self) -> tuple[int, ...]:
-        shipping = self.shipping
-        down, dead, *_ = shipping.known or shipping.state()
-        return cut_off(self.deck.chart, self.me, (down, dead), shipping.row)
-
-    def _in_domain(self, before: View | None) -> None:
-        """A gateway's edges may need to know who is out of reach; an edge may be back.
-
-        Others do not hear of that: it says what it has got, so that they send what it has not.
-        """
-        known = self.gazette.items.get((LINKS, self.me, HOME))
-        told = known.body.away if known else ()
-        if self.liveness.announce_us == NEVER and self.liveness.away() != told:
-            self.liveness.announce()
-        was, now = (view[0] if view else frozenset() for view in (before, self.shipping.known))
-        if any(link in was - now for _, link in self.deck.chart.attached.get(self.me, ())):
-            self.arrivals.remind()
 
     # --- clients and charts -----------------------------------------------------------------
 

@@ -20,7 +20,7 @@ another domain that is attached to one of them only by now. Nobody tells the fir
 it sends the wrong way stays in its custody until the overlay is whole again.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -210,24 +210,6 @@ def gateways_alone(federation: Federation) -> Federation:
         bridges=(),
         routes=(),
     )
-
-
-def cut_off(
-    chart: Chart, gateway: int, bad: Iterable[frozenset[int]], row: Callable[[], Row]
-) -> tuple[int, ...]:
-    """Gateways that one cannot reach, if one of its domain is among them: others may reach them.
-
-    `bad` are links down and brokers dead. Mostly a link within the domain settles it.
-    """
-    down, dead, *_ = bad
-    beyond = [
-        other
-        for other, link in chart.standby(gateway).items()
-        if link == NONE or link in down or other in dead
-    ]
-    if all(row()[other] != NONE for other in beyond):
-        return ()
-    return tuple(one for one in sorted(chart.transit) if row()[one] == NONE)
 
 
 class LazyRow:
