@@ -65,6 +65,7 @@ class Bench:
         self._count = 0
         self._life: dict[int, int] = {}
         self._written: dict[int, int] = {}
+        self._due_us: dict[int, int] = {}
         self.number = {name: b for b, name in enumerate(self.chart.names)}
         for b in range(len(of.brokers)):
             self.start(b, settled=settled)
@@ -77,6 +78,7 @@ class Bench:
         )
         self._life[broker] = self._life.get(broker, 0) + 1
         self._written[broker] = 0
+        self._due_us.pop(broker, None)
         agent = self.agents[broker] = Agent(made, records=tuple(self.logs.setdefault(broker, [])))
         self._act(broker, agent.start(self.now_us, settled=settled))
 
@@ -108,9 +110,13 @@ class Bench:
             agent = self.agents.get(b)
             if agent is None or life != self._life[b]:
                 continue
-            if type(event) is Due and agent.wake_us > at_us:
-                self._wake(b)
-                continue
+            if type(event) is Due:
+                if self._due_us.get(b) != at_us:
+                    continue
+                del self._due_us[b]
+                if agent.wake_us > at_us:
+                    self._wake(b)
+                    continue
             self._act(b, agent.handle(event, at_us))
         self.now_us = until_us
 
@@ -137,9 +143,10 @@ class Bench:
             self._push(self.now_us + DELAY_US, peer, Received(link, word))
 
     def _wake(self, broker: int) -> None:
-        wake_us = self.agents[broker].wake_us
-        if wake_us < NEVER:
-            self._push(max(wake_us, self.now_us), broker, Due())
+        wake_us = max(self.agents[broker].wake_us, self.now_us)
+        if wake_us < min(NEVER, self._due_us.get(broker, NEVER)):
+            self._due_us[broker] = wake_us
+            self._push(wake_us, broker, Due())
 
     # What tests ask.
 

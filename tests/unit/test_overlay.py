@@ -7,6 +7,7 @@ import pytest
 
 from ropewalk.errors import UsageError
 from ropewalk.federation.facts import Contract, Domain, Topic
+from ropewalk.overlay import gazette
 from ropewalk.overlay.agent import Agent
 from ropewalk.overlay.chart import HERE, NONE, Roads, chart_of
 from ropewalk.overlay.events import (
@@ -389,6 +390,37 @@ def test_only_the_first_and_the_last_of_a_kind_are_told_to_others() -> None:
     bench.hand("d", Unsubscribed("at d", "t"))
     bench.run(50)
     assert bench.agent("a").interests.destinations("t") == ()
+
+
+def test_clients_that_come_and_go_do_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gazette, "FORGET_US", 2_000 * MS)
+    bench = square()
+    for i in range(50):
+        bench.hand("d", Subscribed("brief", f"reply/{i}"))
+        bench.hand("d", Unsubscribed("brief", f"reply/{i}"), after_us=5 * MS)
+    bench.run(100)
+    assert bench.agent("a").memory()["items"] > 50
+    bench.run(3_000)
+    assert max(agent.memory()["items"] for agent in bench.agents.values()) < 10
+    assert len({agent.gazette.digest(frozenset({-1})) for agent in bench.agents.values()}) == 1
+
+
+def test_who_missed_the_end_of_a_subscription_is_contradicted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(gazette, "FORGET_US", 2_000 * MS)
+    bench = square()
+    bench.subscribe("d", "brief")
+    bench.run(50)
+    bench.cut("a-b", "a-c")
+    bench.run(300)
+    bench.hand("d", Unsubscribed("at d", "brief"))
+    bench.run(3_000)
+    assert bench.agent("a").interests.destinations("brief") == (3,)
+    bench.pass_word = lambda _b, _link, _word: True
+    bench.run(3_000)
+    assert bench.agent("a").interests.destinations("brief") == ()
+    assert bench.agent("c").interests.destinations("brief") == ()
 
 
 def test_a_subscription_is_confirmed_when_every_reachable_origin_knows() -> None:

@@ -218,6 +218,7 @@ class Agent:
         self.liveness.due(now - self.wake_us)
         if self.keeper.wake_us <= now:
             self.keeper.due()
+        self.gazette.expire()
         self.arrivals.due()
         self.interests.due()
         self.totals.due()

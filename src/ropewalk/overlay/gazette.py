@@ -12,8 +12,10 @@ from ropewalk.overlay.chart import Away
 from ropewalk.overlay.complaints import Complaints
 from ropewalk.overlay.deck import Deck
 from ropewalk.overlay.serial import following, newer
-from ropewalk.overlay.words import LINKS, WHOLE, Item, Key
+from ropewalk.overlay.words import INTEREST, LINKS, WHOLE, Item, Key
 
+FORGET_US = 60_000_000
+"""How long the end of an interest is remembered."""
 ODD, PRIME = 0x9E3779B97F4A7C15, (1 << 61) - 1
 
 
@@ -28,6 +30,8 @@ class Gazette:
         self._whole: dict[int, int] = {}
         """Of each broker: what it said in incarnations below this one no longer counts."""
         self._by_broker: dict[int, set[Key]] = {}
+        self._ended: dict[Key, int] = {}
+        """Interests that have ended, and when: not in the digests, and forgotten after a while."""
         self._digests: dict[int, int] = {}
         self.down: frozenset[int] = frozenset()
         """Links that one of their ends holds for down."""
@@ -58,9 +62,9 @@ class Gazette:
         if item.incarnation < self._whole.get(item.broker, 0):
             return False
         known = self.items.get(item.key)
-        return known is None or newer(
-            item.incarnation, item.number, known.incarnation, known.number
-        )
+        if known is None:
+            return not _is_end(item)  # the end of what nobody here knew is no news
+        return newer(item.incarnation, item.number, known.incarnation, known.number)
 
     def take(self, item: Item) -> list[Item]:
         """Put in what is news; returns what a broker said in an earlier life and no longer does."""
@@ -80,13 +84,30 @@ class Gazette:
         item = self.items.get((LINKS, broker, self._deck.chart.part(link)))
         return (item.incarnation, item.number) if item else (0, 0)
 
-    def jump(self, item: Item) -> None:
-        """This broker hears of itself what is newer than what it says: go past it."""
+    def jump(self, item: Item) -> bool:
+        """This broker hears of itself what is newer than all that it has said: go past it."""
         deck = self._deck
+        if not newer(item.incarnation, item.number, deck.incarnation, self.number):
+            return False
         if item.incarnation > deck.incarnation:
             deck.incarnation = item.incarnation + 1
-        elif item.incarnation == deck.incarnation:
+        else:
             self.number = item.number
+        return True
+
+    def expire(self) -> None:
+        """Forget interests that ended long ago: clients that come and go must not fill memory.
+
+        An agent that was cut off meanwhile may still know one; its broker contradicts.
+        """
+        before_us = self._deck.now_us - FORGET_US
+        while self._ended:
+            key, us = next(iter(self._ended.items()))
+            if us > before_us:
+                return
+            del self._ended[key]
+            item = self.items.pop(key)
+            self._by_broker[item.broker].discard(key)
 
     def _put(self, item: Item) -> None:
         key = item.key
@@ -95,6 +116,9 @@ class Gazette:
             digests[before.domain] ^= _print(before)
         digests[item.domain] = digests.get(item.domain, 0) ^ _print(item)
         self.items[key] = item
+        self._ended.pop(key, None)
+        if _is_end(item):
+            self._ended[key] = self._deck.now_us
         if before is None:
             self._by_broker.setdefault(item.broker, set()).add(key)
         if item.kind == LINKS:
@@ -106,6 +130,7 @@ class Gazette:
         old = [one for one in self.of(broker) if one.incarnation < incarnation]
         for item in old:
             del self.items[item.key]
+            self._ended.pop(item.key, None)
             self._by_broker[broker].discard(item.key)
             self._digests[item.domain] = self._digests.get(item.domain, 0) ^ _print(item)
             if item.kind == LINKS:
@@ -123,8 +148,15 @@ class Gazette:
         self.down, self.dead, self.slow, self.away = told.down, told.dead, told.slow, told.away
 
 
+def _is_end(item: Item) -> bool:
+    """Whether it says that a broker no longer wants something."""
+    return item.kind == INTEREST and not item.body
+
+
 def _print(item: Item) -> int:
     """A number that stands for an item's stamp, the same in every process."""
+    if _is_end(item):
+        return 0
     text = f"{item.kind} {item.broker} {item.name} {item.incarnation} {item.number}"
     # A sum of CRCs alone is no digest: two brokers that go from number 1 to 2 would cancel out.
     return crc32(text.encode()) * ODD % PRIME

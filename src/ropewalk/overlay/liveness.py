@@ -14,6 +14,7 @@ from ropewalk.overlay.gazette import Gazette
 from ropewalk.overlay.interface import ASK_EVERY, FAILURE, NORMAL, WAITING, Interface, Shipper
 from ropewalk.overlay.parts import NEVER
 from ropewalk.overlay.words import (
+    INTEREST,
     LINKS,
     WHOLE,
     Beat,
@@ -31,6 +32,8 @@ from ropewalk.overlay.words import (
 AT_ONCE = 256
 """Items in one flood: all that a neighbour lacks may be many."""
 MOST_BACKOFF = 16
+MOST_EXTRA = 64
+"""Frames beyond a gap that a beat tells; others are told by later ones."""
 ODD_BEATS = 4
 """Beats with another digest before everything is flooded to a neighbour."""
 
@@ -85,8 +88,6 @@ class Liveness:
         self.reckon_wake()
         return gone
 
-    # --- time -------------------------------------------------------------------------------
-
     def due(self, late_us: int) -> None:
         """Beats to send, floods to send again, links that have been silent for too long.
 
@@ -107,6 +108,7 @@ class Liveness:
                 self._silent(face)
             if face.next_beat_us <= now:
                 self._beat(face)
+        self.stalled_us = 0
         if self.announce_us <= now:
             self.announce()
         if self.whole_us <= now:
@@ -132,7 +134,7 @@ class Liveness:
                 face.beats % ASK_EVERY == 1,
                 face.peer_session,
                 face.got,
-                tuple(face.extra) if face.extra else (),
+                tuple(sorted(face.extra)[:MOST_EXTRA]) if face.extra else (),
             ),
         )
         self.stalled_us = 0
@@ -149,8 +151,6 @@ class Liveness:
                 self.shipper.suspected(face)
         if face.silent_at_us <= self._deck.now_us:
             self.fail(face)
-
-    # --- links go down and come back --------------------------------------------------------
 
     def fail(self, face: Interface) -> None:
         """A link is down: say so, and abort what it may hold back."""
@@ -259,8 +259,6 @@ class Liveness:
         slow = tuple(face.link for face in faces if face.quality.slow)
         return LinkStates(down, slow, self.away() if part else ())
 
-    # --- floods -----------------------------------------------------------------------------
-
     def publish(self, item: Item) -> None:
         """An item of this broker: everybody has to hear of it."""
         self._on_news(item)
@@ -328,9 +326,13 @@ class Liveness:
             self._deck.send(face.link, FloodAck(tuple(stamps)))
 
     def _of_myself(self, item: Item) -> None:
-        if self._gazette.is_news(item):
-            self._gazette.jump(item)
+        """What others say of this broker: newer than all it said, or what it no longer wants."""
+        if self._gazette.jump(item):
             self.again_of_myself()
+            return
+        mine = item.incarnation == self._deck.incarnation and item.kind == INTEREST
+        if mine and item.body and item.key not in self._gazette.items:
+            self.publish(self._gazette.announce(INTEREST, item.name, False, item.domain))
 
     def again_of_myself(self) -> None:
         """Say everything of this broker again, past what others know of it."""
@@ -360,8 +362,6 @@ class Liveness:
             face.again_us = NEVER
             if face.state is WAITING:
                 face.state = NORMAL
-
-    # --- beats ------------------------------------------------------------------------------
 
     def beat_came(self, face: Interface, beat: Beat) -> None:
         """A regular heartbeat."""
