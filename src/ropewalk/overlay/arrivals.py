@@ -6,7 +6,7 @@ letter is delivered again then, under the same id, and the last hop drops it whe
 exactly once.
 """
 
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
@@ -27,6 +27,9 @@ CAREFUL = 5
 RECENT = 4_096
 """Letters without custody that are remembered by origin, so that none is delivered twice."""
 
+Place = tuple[int, str, int]
+"""Of a letter among its origin's: incarnation, topic, number."""
+
 
 class Arrivals:
     """The receiving side of all lanes to this agent."""
@@ -42,8 +45,8 @@ class Arrivals:
         self.lanes: dict[tuple[int, int], Release] = {}
         """By origin and kind."""
         self.totals: Totals | None = None
-        self._recent: dict[int, tuple[set[tuple[int, int]], deque[tuple[int, int]]]] = {}
-        self._streams: dict[tuple[int, int, str], int] = {}
+        self._recent: dict[int, tuple[set[Place], deque[Place]]] = {}
+        self._streams: OrderedDict[tuple[int, int, str], int] = OrderedDict()
         self._dirty: set[tuple[int, int]] = set()
         self.ready: list[Letter] = []
         self._late: set[tuple[int, int, str, int]] = set()
@@ -67,7 +70,7 @@ class Arrivals:
     def arrived(self, letter: Letter, address: Address) -> None:
         """A letter for this broker."""
         if address.lane == FREE:
-            self._without_custody(letter, address)
+            self._without_custody(letter)
         elif address.lane == HOME:
             if self.totals is not None:
                 self.totals.to_home(letter, address)
@@ -91,7 +94,7 @@ class Arrivals:
             self.wake_us = self._deck.now_us + self._deck.settings.receipt_us
         return freed
 
-    def _without_custody(self, letter: Letter, address: Address) -> None:
+    def _without_custody(self, letter: Letter) -> None:
         """At most once: a doubled or late one is dropped, or one from before a restart."""
         rule = self._rules.of(letter.topic)
         if rule.at_most_once and self._deck.now_us < self.careful_until_us:
@@ -101,17 +104,18 @@ class Arrivals:
             if letter.number <= self._streams.get(stream, 0):
                 self.doubles += 1
                 return
-            if len(self._streams) >= self._deck.settings.streams:
-                self._streams.clear()
             self._streams[stream] = letter.number
-        elif self._seen_before(address):
+            self._streams.move_to_end(stream)
+            if len(self._streams) > self._deck.settings.streams:
+                self._streams.popitem(last=False)
+        elif self._seen_before(letter):
             self.doubles += 1
             return
         self.ready.append(letter)
 
-    def _seen_before(self, address: Address) -> bool:
-        seen, order = self._recent.setdefault(address.origin, (set(), deque()))
-        place = (address.incarnation, address.number)
+    def _seen_before(self, letter: Letter) -> bool:
+        seen, order = self._recent.setdefault(letter.origin, (set(), deque()))
+        place = (letter.incarnation, letter.topic, letter.number)
         if place in seen:
             return True
         seen.add(place)
