@@ -1,7 +1,9 @@
 """The agent's core in corners: what a random schedule seldom reaches."""
 
 from ropewalk.federation.facts import Contract, Topic
-from tests.bench import Bench, federation
+from ropewalk.overlay.events import Subscribed
+from ropewalk.overlay.words import Address, Frame, Letter, Parcel
+from tests.bench import MS, Bench, federation
 
 ONCE = Contract(delivery="exactly-once", order="fifo")
 
@@ -19,3 +21,46 @@ def test_messages_without_custody_of_two_topics_are_not_taken_for_one_another() 
     bench.publish("a", 5, topic="y")
     bench.run(100)
     assert sorted(bench.delivered("b")) == sorted([*range(5), *range(5)])
+
+
+def test_a_parcel_for_a_broker_of_a_later_chart_is_dropped_and_nothing_else() -> None:
+    bench = Bench(federation("a-b b-c", ONCE))
+    bench.run(50)
+    letter = Letter(0, 1, "t", 1, b"")
+    far = Parcel(letter, (Address(7, 0, 1, 1, origin=0, incarnation=1),))
+    agent = bench.agent("b")
+    agent.receive(bench.link("a-b"), Frame(2, 1 << 20, 1, (far,)), bench.now_us)
+    assert agent.shipping.dropped["no road"] == 1
+
+
+def test_a_broker_that_comes_back_does_not_repeat_itself_for_all_that_it_once_said() -> None:
+    bench = Bench(federation("a-b b-c"))
+    for i in range(40):
+        bench.subscribe("c", f"p{i}")
+    bench.run(200)
+    bench.stop(2)
+    bench.run(300)
+    bench.start(2, incarnation=2)
+    for i in range(20):
+        bench.hand("c", Subscribed("at c", f"p{i}"), after_us=100 * MS)
+    bench.run(3_000)
+    assert bench.agent("c").gazette.number < 50
+    assert bench.agent("a").interests.remote.keys() == {f"p{i}" for i in range(20)}
+
+
+def test_a_broker_that_has_forgotten_its_incarnation_is_heard_again() -> None:
+    """Without its disk it starts from 1: it goes past what others know, and so do its sessions."""
+    bench = Bench(federation("a-b b-c", ONCE))
+    bench.subscribe("c")
+    bench.run(100)
+    for incarnation in (5, 1):
+        bench.stop(1)
+        bench.run(300)
+        bench.logs[1] = []
+        bench.start(1, incarnation=incarnation)
+        bench.run(3_000)
+    assert bench.agent("b").deck.incarnation == 6
+    bench.publish("a", 5)
+    bench.run(500)
+    assert bench.delivered("c") == list(range(5))
+    assert {agent.things for agent in bench.agents.values()} == {()}

@@ -310,13 +310,14 @@ class Agent:
 
         Nor does it wait for silence on a link of which the other end says that it is down.
         """
+        if item.broker == self.me:
+            return
         if self.me in self.gazette.dead:
             self.liveness.contradict()
-        if item.broker != self.me:
-            for one in item.body.down:
-                face = self.liveness.faces.get(one.link)
-                if face is not None and face.peer == item.broker:
-                    self.liveness.denied(face)
+        for one in item.body.down:
+            face = self.liveness.faces.get(one.link)
+            if face is not None and face.peer == item.broker:
+                self.liveness.denied(face)
 
     def _changed(self) -> None:
         """What is down has changed, or may have."""

@@ -36,6 +36,8 @@ MOST_EXTRA = 64
 """Frames beyond a gap that a beat tells; others are told by later ones."""
 ODD_BEATS = 4
 """Beats with another digest before everything is flooded to a neighbour."""
+SESSION_BITS = 20
+"""Sessions of one life: a session's number is new after every restart, and grows."""
 
 
 class Liveness:
@@ -54,6 +56,7 @@ class Liveness:
         self.wake_us = NEVER
         self.stalled_us = 0
         self._assumed = False
+        self._sessions = 0
         self.false_alarms = self.deaths = 0
 
     def reckon_wake(self) -> None:
@@ -82,8 +85,7 @@ class Liveness:
             if link not in self.faces:
                 face = Interface(link, peer, chart.audience(peer), deck.settings)
                 face.next_beat_us = deck.now_us
-                # A session number is new after every restart, and grows.
-                face.session = deck.incarnation << 20
+                self._new_session(face)
                 self.faces[link] = face
         self.reckon_wake()
         return gone
@@ -224,8 +226,7 @@ class Liveness:
         deck = self._deck
         face.state = WAITING if face.pending else NORMAL
         face.suspect, face.passed, face.normal_us = False, 0, deck.now_us
-        face.session += 1
-        face.frame_number = 0
+        self._new_session(face)
         face.quality.afresh()
         face.peer_beat = 0
         face.suspect_us, face.dead_us = deck.settings.suspect_us, deck.settings.dead_us
@@ -327,16 +328,29 @@ class Liveness:
 
     def _of_myself(self, item: Item) -> None:
         """What others say of this broker: newer than all it said, or what it no longer wants."""
+        before = self._deck.incarnation
         if self._gazette.jump(item):
+            if self._deck.incarnation != before:
+                for face in self.faces.values():
+                    self._new_session(face)
             self.again_of_myself()
             return
-        mine = item.incarnation == self._deck.incarnation and item.kind == INTEREST
+        mine = item.incarnation == before and item.kind == INTEREST
         if mine and item.body and item.key not in self._gazette.items:
             self.publish(self._gazette.announce(INTEREST, item.name, False, item.domain))
 
+    def _new_session(self, face: Interface) -> None:
+        """Frames count from 1 again; the neighbour takes those of the highest session only."""
+        self._sessions += 1
+        face.session = (self._deck.incarnation << SESSION_BITS) + self._sessions
+        face.frame_number = 0
+        if face.sent and self.shipper is not None:
+            self.shipper.lost(face)
+
     def again_of_myself(self) -> None:
         """Say everything of this broker again, past what others know of it."""
-        for item in list(self._gazette.of(self._deck.me)):
+        mine = sorted(self._gazette.of(self._deck.me), key=lambda one: (one.kind, one.number))
+        for item in mine:  # `WHOLE` comes last: it takes away what was not said again
             if item.kind != LINKS:
                 self.publish(self._gazette.announce(item.kind, item.name, item.body, item.domain))
         self.contradict()

@@ -129,7 +129,7 @@ class Shipping:
             elif address.to == me:
                 arrived(parcel.letter, address)
             else:
-                link = row[address.to]
+                link = row[address.to] if address.to < len(row) else NONE  # of a later chart
                 if link < 0 or parcel.hops >= limit:
                     self._forward_any(parcel)
                     continue
