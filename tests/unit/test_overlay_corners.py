@@ -2,7 +2,7 @@
 
 from ropewalk.federation.facts import Contract, Topic
 from ropewalk.overlay.events import Subscribed
-from ropewalk.overlay.words import Address, Frame, Letter, Parcel
+from ropewalk.overlay.words import LINKS, Address, FloodAck, Frame, Letter, Parcel
 from tests.bench import MS, Bench, federation
 
 ONCE = Contract(delivery="exactly-once", order="fifo")
@@ -64,3 +64,18 @@ def test_a_broker_that_has_forgotten_its_incarnation_is_heard_again() -> None:
     bench.run(500)
     assert bench.delivered("c") == list(range(5))
     assert {agent.things for agent in bench.agents.values()} == {()}
+
+
+def test_a_frame_does_not_carry_every_subscription_that_is_not_acknowledged() -> None:
+    bench = Bench(federation("a-b", ONCE))
+    bench.subscribe("b")
+    bench.run(50)
+    bench.pass_word = lambda _b, _link, word: not isinstance(word, FloodAck)
+    for i in range(100):
+        bench.subscribe("a", f"p{i}")
+    bench.run(20)
+    bench.publish("a", 20)
+    bench.run(50)
+    frames = [word for _, _, _, word in bench.words(Frame) if word.parcels]
+    assert len(frames) == 20
+    assert all(item.kind == LINKS for frame in frames for item in frame.items)

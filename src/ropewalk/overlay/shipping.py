@@ -15,7 +15,7 @@ from ropewalk.overlay.deck import Deck
 from ropewalk.overlay.gazette import Gazette
 from ropewalk.overlay.interface import FAILURE, Interface
 from ropewalk.overlay.liveness import Liveness
-from ropewalk.overlay.words import Address, Frame, Letter, Note, Parcel
+from ropewalk.overlay.words import LINKS, Address, Frame, Item, Letter, Note, Parcel
 
 AGAIN_AT_ONCE = 64
 """Frames of a link that are sent again at one beat."""
@@ -213,8 +213,7 @@ class Shipping:
         if some:
             face.frame_number += 1
             number = face.frame_number
-        items = tuple(face.pending.values()) if face.pending else ()
-        frame = Frame(deck.chart.epoch, face.session, number, some, tuple(notes), items)
+        frame = Frame(deck.chart.epoch, face.session, number, some, tuple(notes), _first(face))
         if some:
             face.sent[number] = (frame, deck.now_us)
             face.in_flight += len(some)
@@ -268,9 +267,8 @@ class Shipping:
         for number in late[:AGAIN_AT_ONCE]:
             frame, _ = face.sent[number]
             face.sent[number] = (frame, deck.now_us)
-            items = tuple(face.pending.values())
-            again = Frame(deck.chart.epoch, frame.session, number, frame.parcels, (), items)
-            deck.send(face.link, again)
+            epoch, parcels = deck.chart.epoch, frame.parcels
+            deck.send(face.link, Frame(epoch, frame.session, number, parcels, (), _first(face)))
 
     # --- notes ------------------------------------------------------------------------------
 
@@ -295,3 +293,8 @@ class Shipping:
                 link, avoid = detour(link), self._broken(note.to, avoid)
             moved = Note(note.sender, note.incarnation, note.to, note.body, note.hops + 1, avoid)
             self.notes.setdefault(link, []).append(moved)
+
+
+def _first(face: Interface) -> tuple[Item, ...]:
+    """What a neighbour must know before it routes: states of links that it may not know yet."""
+    return tuple(one for one in face.pending.values() if one.kind == LINKS) if face.pending else ()
