@@ -1,7 +1,7 @@
 """The agent's core in corners: what a random schedule seldom reaches."""
 
 from ropewalk.federation.facts import Contract, Topic
-from ropewalk.overlay.events import Subscribed
+from ropewalk.overlay.events import Closed, Subscribed
 from ropewalk.overlay.words import LINKS, Address, FloodAck, Frame, Letter, Parcel
 from tests.bench import MS, Bench, federation
 
@@ -79,3 +79,23 @@ def test_a_frame_does_not_carry_every_subscription_that_is_not_acknowledged() ->
     frames = [word for _, _, _, word in bench.words(Frame) if word.parcels]
     assert len(frames) == 20
     assert all(item.kind == LINKS for frame in frames for item in frame.items)
+
+
+def test_what_was_sent_after_a_false_alarm_is_routed_anew_when_the_link_fails() -> None:
+    bench = Bench(federation("a-b b-d a-c c-d", Contract(delivery="best-effort", order="none")))
+    bench.subscribe("d")
+    bench.run(100)
+    link = bench.link("b-d")
+    face = bench.agent("b").liveness.faces[link]
+    bench.cut("b-d")
+    bench.run(90)
+    assert face.suspect
+    bench.pass_word = lambda _b, _link, _word: True
+    bench.run(100)
+    assert not face.suspect
+    bench.publish("a", 10, every_us=100)
+    bench.cut("b-d")
+    bench.run(5)
+    bench.hand("b", Closed(link))
+    bench.run(500)
+    assert sorted(bench.delivered("d")) == list(range(10))
