@@ -1,7 +1,8 @@
 """The agent's core in corners: what a random schedule seldom reaches."""
 
 from ropewalk.federation.facts import Contract, Topic
-from ropewalk.overlay.events import Closed, Subscribed
+from ropewalk.overlay.events import Closed, Published, Subscribed
+from ropewalk.overlay.settings import Settings
 from ropewalk.overlay.words import LINKS, Address, FloodAck, Frame, Letter, Parcel
 from tests.bench import MS, Bench, federation
 
@@ -99,3 +100,49 @@ def test_what_was_sent_after_a_false_alarm_is_routed_anew_when_the_link_fails() 
     bench.hand("b", Closed(link))
     bench.run(500)
     assert sorted(bench.delivered("d")) == list(range(10))
+
+
+def test_urgent_messages_cannot_overtake_a_destination_to_a_standstill() -> None:
+    """It remembers so many numbers beyond the first that is missing: that one has to be sent."""
+    contract = Contract(delivery="exactly-once", order="priority")
+    bench = Bench(federation("a-b", contract), settings=Settings(window=4, held=16))
+    bench.subscribe("b")
+    bench.run(50)
+    for i in range(100):
+        bench.hand("a", Published(i, "t", str(i).encode(), priority=9 if i >= 8 else 0))
+    bench.run(5_000)
+    assert sorted(bench.delivered("b")) == list(range(100))
+    assert bench.agent("b").arrivals.lanes[(0, 0)].refused == 0
+
+
+def test_messages_in_order_are_not_starved_by_urgent_ones() -> None:
+    topics = {
+        name: Topic(contract=Contract(delivery="exactly-once", order=order))
+        for name, order in (("plain", "fifo"), ("urgent", "priority"))
+    }
+    bench = Bench(federation("a-b", topics=topics), settings=Settings(window=4, held=64))
+    bench.subscribe("b", "#")
+    bench.run(50)
+    bench.publish("a", 12, topic="urgent", every_us=0)
+    bench.hand("a", Published(99, "plain", b"99"))
+    for i in range(300):
+        bench.hand("a", Published(i, "urgent", str(i).encode()))
+    bench.run(5_000)
+    assert bench.delivered("b").index(99) < 100
+
+
+def test_a_queue_has_one_limit_for_all_lives_of_its_origin() -> None:
+    bench = Bench(federation("a-b b-c", ONCE), settings=Settings(queue=20))
+    bench.subscribe("c")
+    bench.run(50)
+    bench.stop(2)
+    bench.run(400)
+    for life in (2, 3):
+        for i in range(30):
+            bench.hand("a", Published(i, "t", b""))
+        bench.run(100)
+        bench.stop(0)
+        bench.run(300)
+        bench.start(0, incarnation=life)
+        bench.run(2_500)
+    assert len(bench.agent("a").custody()) == 20

@@ -8,7 +8,6 @@ and opens new ones: a number that was sent but not logged is never used again.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from heapq import heappush
 
 from ropewalk.overlay.deck import Deck
 from ropewalk.overlay.lane import DATA, LOCAL, Done, Entry, Kept, Lane, Stream, Taken
@@ -41,7 +40,10 @@ class Custody:
         most = self._deck.settings.queue
         for to in destinations:
             lane = self.lanes.get((to, kind))
-            if lane is not None and len(lane.entries) >= most:
+            waits = len(lane.entries) if lane is not None else 0
+            if self.old:
+                waits += sum(len(old.entries) for old in self._old_lanes(to, kind))
+            if waits >= most:
                 return f"{most} messages wait for {self._deck.name(to)} already"
         return None
 
@@ -106,18 +108,16 @@ class Custody:
     def release(self, taken: "Taken") -> None:
         """A letter may leave now: one parcel for all lanes that have room; in others it waits."""
         ready: list[Address] = []
-        window, order = self._deck.settings.window, taken.rule.order
+        window = self._deck.settings.window
         for lane, number in zip(taken.lanes, taken.numbers, strict=True):
             if number not in lane.entries:
                 continue  # given up meanwhile
-            free = not lane.waiting and not lane.urgent and len(lane.flying) < window
+            free = lane.idle and len(lane.flying) < window
             if free and self._open(lane) and self._room(lane):
                 self._flies(lane, number)
                 ready.append(lane.address(number))
-            elif order == "priority":
-                heappush(lane.urgent, (-taken.letter.priority, number))
             else:
-                lane.waiting.append(number)
+                lane.wait(number, lane.entries[number])
         if ready:
             self._ship(taken.letter, tuple(ready), taken.rule.paths)
 
@@ -145,17 +145,17 @@ class Custody:
     def pump(self, lane: Lane) -> None:
         """Send what waits, as far as the window and the next link allow."""
         deck, window = self._deck, self._deck.settings.window
-        while (lane.waiting or lane.urgent) and len(lane.flying) < window:
+        reach = max(1, deck.settings.held // 2)  # what a destination can remember beyond a gap
+        while not lane.idle and len(lane.flying) < window:
             if not self._open(lane):
                 return
             if not self._room(lane):
                 self.wake_us = min(self.wake_us, deck.now_us + deck.settings.beat_us)
                 return
-            number = lane.pop()
-            if number in lane.entries and number is not None:
-                self._flies(lane, number)
-                entry = lane.entries[number]
-                self._ship(entry.letter, (lane.address(number),), entry.paths)
+            number = lane.pop(reach)
+            entry = lane.entries[number]
+            self._flies(lane, number)
+            self._ship(entry.letter, (lane.address(number),), entry.paths)
 
     def everywhere(self) -> Iterator[Lane]:
         """All lanes."""
@@ -295,7 +295,7 @@ class Custody:
             letter, after, incarnation, record.order, record.paths, address.late
         )
         lane.next = max(lane.next, address.number + 1)
-        lane.waiting.append(address.number)
+        lane.wait(address.number, lane.entries[address.number])
         if record.order != "none":
             stream = (letter.topic, letter.priority if record.order == "priority" else 0)
             lane.last[stream] = address.number

@@ -2,7 +2,7 @@
 
 from collections import deque
 from dataclasses import dataclass
-from heapq import heappop
+from heapq import heappop, heappush
 
 from msgspec import Struct
 
@@ -75,8 +75,9 @@ class Lane:
         self.entries: dict[int, Entry] = {}
         """What is not acknowledged, ascending."""
         self.waiting: deque[int] = deque()
+        """Numbers whose turn has not come; some may have gone by `urgent`, or been given up."""
         self.urgent: list[tuple[int, int]] = []
-        """Waiting letters of topics where priority decides: most urgent first."""
+        """Of them those of topics where priority decides: a heap, most urgent first."""
         self.flying: dict[int, int] = {}
         """When each was sent last."""
         self.last: dict[Stream, int] = {}
@@ -107,11 +108,32 @@ class Lane:
             entry.late,
         )
 
-    def pop(self) -> int | None:
-        """The number to send next."""
-        if self.urgent:
+    def wait(self, number: int, entry: Entry) -> None:
+        """A letter has to wait for its turn."""
+        self.waiting.append(number)
+        if entry.order == "priority":
+            heappush(self.urgent, (-entry.letter.priority, number))
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing waits."""
+        waiting = self.waiting
+        while waiting and not self._waits(waiting[0]):
+            waiting.popleft()
+        return not waiting
+
+    def pop(self, reach: int) -> int:
+        """The number to send next; none overtakes more than `reach` others. Not while `idle`."""
+        if len(self.urgent) > 2 * len(self.entries) + reach:
+            self.urgent = sorted(one for one in self.urgent if self._waits(one[1]))
+        while self.urgent and not self._waits(self.urgent[0][1]):
+            heappop(self.urgent)
+        if self.urgent and self.urgent[0][1] - self.waiting[0] < reach:
             return heappop(self.urgent)[1]
-        return self.waiting.popleft() if self.waiting else None
+        return self.waiting.popleft()
+
+    def _waits(self, number: int) -> bool:
+        return number in self.entries and number not in self.flying
 
 
 @dataclass(frozen=True, slots=True)

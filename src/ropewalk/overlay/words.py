@@ -222,7 +222,7 @@ class Frame(Wire, frozen=True, tag="s"):
     parcels: tuple[Parcel, ...] = ()
     notes: tuple[Note, ...] = ()
     items: tuple[Item, ...] = ()
-    """Link states that the neighbour has not acknowledged: messages carry what their senders knew."""
+    """Link states that the neighbour may not know: messages carry what their senders knew."""
 
 
 class FrameAck(Wire, frozen=True, tag="S"):
