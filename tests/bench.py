@@ -80,7 +80,7 @@ class Bench:
         self._written[broker] = 0
         self._due_us.pop(broker, None)
         agent = self.agents[broker] = Agent(made, records=tuple(self.logs.setdefault(broker, [])))
-        self._act(broker, agent.start(self.now_us, settled=settled))
+        self.act(broker, agent.start(self.now_us, settled=settled))
 
     def stop(self, broker: int) -> None:
         """An agent is gone."""
@@ -117,14 +117,15 @@ class Bench:
                 if agent.wake_us > at_us:
                     self._wake(b)
                     continue
-            self._act(b, agent.handle(event, at_us))
+            self.act(b, agent.handle(event, at_us))
         self.now_us = until_us
 
     def _push(self, at_us: int, broker: int, event: Event) -> None:
         self._count += 1
         heappush(self._heap, (at_us, self._count, broker, event, self._life[broker]))
 
-    def _act(self, broker: int, actions: Iterable[Action]) -> None:
+    def act(self, broker: int, actions: Iterable[Action]) -> None:
+        """Do what an agent wants done."""
         for action in actions:
             if isinstance(action, Send):
                 self._say(broker, action.link, action.word)

@@ -1,7 +1,7 @@
 """The agent's core in corners: what a random schedule seldom reaches."""
 
 from ropewalk.federation.facts import Contract, Topic
-from ropewalk.overlay.events import Closed, Published, Subscribed
+from ropewalk.overlay.events import Accepted, Closed, Published, Subscribed
 from ropewalk.overlay.settings import Settings
 from ropewalk.overlay.words import LINKS, Address, FloodAck, Frame, Letter, Parcel
 from tests.bench import MS, Bench, federation
@@ -146,3 +146,26 @@ def test_a_queue_has_one_limit_for_all_lives_of_its_origin() -> None:
         bench.start(0, incarnation=life)
         bench.run(2_500)
     assert len(bench.agent("a").custody()) == 20
+
+
+def test_a_message_that_a_client_repeats_before_it_is_safe_is_one_message() -> None:
+    bench = Bench(federation("a-b", ONCE))
+    bench.subscribe("b")
+    bench.run(50)
+    twice = [Published(ticket, "t", b"1", key="k") for ticket in (1, 2)]
+    bench.act(0, bench.agent("a").handle_all(twice, bench.now_us))
+    bench.run(100)
+    assert bench.delivered("b") == [1]
+    assert [a.ticket for _, _, a in bench.done if isinstance(a, Accepted)] == [1, 2]
+
+
+def test_two_clients_may_give_their_messages_the_same_id() -> None:
+    bench = Bench(federation("a-b", ONCE))
+    bench.subscribe("b")
+    bench.subscribe("b", "other")
+    bench.run(50)
+    for i, (topic, producer) in enumerate([("t", "p"), ("t", "q"), ("other", "p"), ("t", "p")]):
+        event = Published(i, topic, str(i).encode(), producer=producer, key="1")
+        bench.hand("a", event, after_us=i * MS)
+    bench.run(100)
+    assert sorted(bench.delivered("b")) == [0, 1, 2]

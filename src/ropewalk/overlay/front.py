@@ -32,6 +32,13 @@ UNORDERED = Rule(
 )
 """For a last value that is sent to somebody who came later."""
 
+ClientKey = tuple[str, str, str]
+"""A client's own id of a message is its own: topic, producer, id."""
+
+
+def _key(message: Published | Letter) -> ClientKey:
+    return message.topic, message.producer, message.key
+
 
 class Front:
     """The side of an agent that its broker's clients see."""
@@ -58,16 +65,16 @@ class Front:
         self.synced = False
         """Whether it is known here who subscribes."""
         self._numbers: dict[str, int] = {}
-        self.keys: OrderedDict[str, Letter] = OrderedDict()
+        self.keys: OrderedDict[ClientKey, Letter] = OrderedDict()
         """Ids that clients gave their messages: the same one twice is one message."""
+        self._taking: dict[ClientKey, list[int]] = {}
+        """Of messages that are not safe yet: the tickets of those that repeat them."""
 
     # --- publishing -------------------------------------------------------------------------
 
     def published(self, event: Published) -> None:
         """Take a publication, or say why not."""
-        known = self.keys.get(event.key) if event.key else None
-        if known is not None:
-            self._deck.out.append(Accepted(event.ticket, known))
+        if event.key and self._known_before(event):
             return
         rule = self._rules.of(event.topic)
         home = self.totals.home(event.topic) if self.totals is not None else None
@@ -85,6 +92,16 @@ class Front:
         else:
             self._pass_on(letter, destinations)
             self._accepted(event.ticket, letter, None)
+
+    def _known_before(self, event: Published) -> bool:
+        key = _key(event)
+        if key in self._taking:
+            self._taking[key].append(event.ticket)
+        elif key in self.keys:
+            self._deck.out.append(Accepted(event.ticket, self.keys[key]))
+        else:
+            return False
+        return True
 
     def _objection(self, rule: Rule, destinations: tuple[int, ...], kind: int) -> str | None:
         if not self.synced:
@@ -118,6 +135,8 @@ class Front:
         kind: int,
     ) -> None:
         taken, count = None, 0
+        if event.key:
+            self._taking[_key(event)] = []
         if destinations:
             taken = self._custody.keep(letter, destinations, rule, kind=kind)
             count = taken.count
@@ -134,9 +153,10 @@ class Front:
         self, ticket: int, letter: Letter, taken: Taken | None, *, local: bool = True
     ) -> None:
         self._remember(letter)
+        again = self._taking.pop(_key(letter), ()) if letter.key else ()
         if letter.retain and self.values.put(letter):
             self._deck.write(Value(letter))
-        self._deck.out.append(Accepted(ticket, letter))
+        self._deck.out += [Accepted(one, letter) for one in (ticket, *again)]
         if taken is not None:
             self._custody.release(taken)
         if self._deliver_local and local:
@@ -144,7 +164,7 @@ class Front:
 
     def _remember(self, letter: Letter) -> None:
         if letter.key:
-            self.keys[letter.key] = letter
+            self.keys[_key(letter)] = letter
             if len(self.keys) > self._deck.settings.streams:
                 self.keys.popitem(last=False)
 
