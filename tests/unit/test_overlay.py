@@ -157,7 +157,7 @@ def test_a_lossy_link_is_flooded_as_slow_and_costs_more() -> None:
     assert bench.agent("d").gazette.slow == {link}
     assert bench.agent("a").shipping.row()[3] == bench.link("a-c")
     bench.pass_word = lambda _b, _link, _word: True
-    bench.run(3_000)
+    bench.run(6_000)
     assert bench.agent("d").gazette.slow == frozenset()
 
 

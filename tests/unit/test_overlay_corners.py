@@ -1,9 +1,25 @@
 """The agent's core in corners: what a random schedule seldom reaches."""
 
+from random import Random
+
+import pytest
+
 from ropewalk.federation.facts import Contract, Topic
-from ropewalk.overlay.events import Accepted, Closed, Published, Subscribed
+from ropewalk.overlay.events import Accepted, Closed, Published, Send, Subscribed, Unsubscribed
+from ropewalk.overlay.gazette import Gazette
+from ropewalk.overlay.interface import Quality
 from ropewalk.overlay.settings import Settings
-from ropewalk.overlay.words import LINKS, Address, FloodAck, Frame, Letter, Parcel
+from ropewalk.overlay.words import (
+    INTEREST,
+    LINKS,
+    Address,
+    Flood,
+    FloodAck,
+    Frame,
+    Item,
+    Letter,
+    Parcel,
+)
 from tests.bench import MS, Bench, federation
 
 ONCE = Contract(delivery="exactly-once", order="fifo")
@@ -169,3 +185,54 @@ def test_two_clients_may_give_their_messages_the_same_id() -> None:
         bench.hand("a", event, after_us=i * MS)
     bench.run(100)
     assert sorted(bench.delivered("b")) == [0, 1, 2]
+
+
+def test_news_of_a_link_count_after_very_many_subscriptions() -> None:
+    """All items of a broker share one row of numbers: half of it must not pass between two."""
+    bench = Bench(federation("a-b b-c c-d"))
+    bench.subscribe("d", "first")
+    bench.run(50)
+    bench.agent("d").gazette.number += 40_000
+    before = len(bench.words(Flood))
+    bench.hand("d", Unsubscribed("at d", "first"))
+    bench.run(4)
+    assert bench.agent("b").interests.remote == {}
+    bench.run(20)
+    assert len(bench.words(Flood)) - before == 3  # nobody had to be corrected
+
+
+def test_different_knowledge_has_different_digests() -> None:
+    """Sums of checksums that are linear are the same when two items differ in the same way."""
+    older, later = (_knows({"p": p, "q": q}) for p, q in ((10, 11), (12, 13)))
+    assert older.digest(frozenset({-1})) != later.digest(frozenset({-1}))
+
+
+def _knows(numbers: dict[str, int]) -> Gazette:
+    gazette = Gazette(Bench(federation("a-b")).agent("a").deck)
+    for name, number in numbers.items():
+        gazette.take(Item(INTEREST, 1, name, 1, number, True))
+    return gazette
+
+
+def test_a_neighbour_with_news_of_an_earlier_life_is_told_the_newer_at_once() -> None:
+    bench = Bench(federation("a-b b-c"))
+    bench.run(50)
+    link, agent = bench.link("a-b"), bench.agent("b")
+    agent.receive(link, Flood((Item(INTEREST, 2, "p", 2, 5, True),)), bench.now_us)
+    said = agent.receive(link, Flood((Item(INTEREST, 2, "p", 1, 5, False),)), bench.now_us)
+    floods = [one.word for one in said if isinstance(one, Send) and type(one.word) is Flood]
+    assert [item.incarnation for flood in floods for item in flood.items] == [2]
+
+
+@pytest.mark.parametrize("loss", [0.02, 0.05, 0.08, 0.2])
+def test_a_link_that_loses_some_beats_does_not_flap(loss: float) -> None:
+    quality, draw, changes, missed = Quality(), Random(1), 0, 0
+    for _ in range(60 * 50):  # a minute
+        if draw.random() < loss:
+            missed += 1
+        else:
+            quality.beat(missed)
+            missed = 0
+            changes += quality.judge(Settings())
+    assert changes <= 6
+    assert quality.slow or loss < 0.2

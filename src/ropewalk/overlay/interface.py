@@ -14,7 +14,8 @@ from ropewalk.overlay.words import Beat, Down, Frame, Item, Key
 
 ASK_EVERY = 8
 """One beat of so many asks for the answer that measures the round trip."""
-LOSS_WEIGHT, DELAY_WEIGHT, VARIATION_WEIGHT = 1 / 16, 1 / 8, 1 / 4
+LOSS_WEIGHT, DELAY_WEIGHT, VARIATION_WEIGHT = 1 / 128, 1 / 8, 1 / 4
+"""One lost beat must weigh far less than the marks lie apart, or a link flaps by chance alone."""
 ENOUGH = 24
 """Beats before a link can count as slow."""
 SLACK_US = 2_000

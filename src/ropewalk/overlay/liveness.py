@@ -358,7 +358,9 @@ class Liveness:
     def _correct(self, face: Interface, item: Item, key: Key) -> None:
         """A neighbour that says what is out of date is told what is newer."""
         known = self._gazette.items.get(key)
-        if known is not None and known.number != item.number and key not in face.pending:
+        if known is None or key in face.pending:
+            return
+        if (known.incarnation, known.number) != (item.incarnation, item.number):
             face.pending[key] = known
             self._deck.send(face.link, Flood((known,)))
             self._wait(face)

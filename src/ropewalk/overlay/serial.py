@@ -2,10 +2,11 @@
 
 Jia 2014, 6.1.2 sets a sequence number back to 1 after the largest; whoever has the largest would
 then refuse all that follows. Compared round the circle (as in RFC 1982) the newer is known as long
-as fewer than half of all numbers lie between.
+as fewer than half of all numbers lie between. All items of a broker share one row of numbers, and
+its subscriptions may change very often between two changes of its links: the row is long.
 """
 
-BITS = 16
+BITS = 48
 SIZE = 1 << BITS
 HALF = SIZE >> 1
 
@@ -13,7 +14,7 @@ HALF = SIZE >> 1
 def following(number: int) -> int:
     """The next number; 0 is left out, it stands for none.
 
-    >>> following(1), following(65535)
+    >>> following(1), following(SIZE - 1)
     (2, 1)
     """
     return number + 1 if number < SIZE - 1 else 1
@@ -22,7 +23,7 @@ def following(number: int) -> int:
 def newer(incarnation: int, number: int, than_incarnation: int, than_number: int) -> bool:
     """Whether the first stamp is newer than the second.
 
-    >>> newer(1, 5, 1, 4), newer(1, 2, 1, 65535), newer(1, 9, 2, 1), newer(1, 4, 1, 4)
+    >>> newer(1, 5, 1, 4), newer(1, 2, 1, SIZE - 1), newer(1, 9, 2, 1), newer(1, 4, 1, 4)
     (True, True, False, False)
     """
     if incarnation != than_incarnation:
