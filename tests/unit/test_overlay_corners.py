@@ -5,7 +5,17 @@ from random import Random
 import pytest
 
 from ropewalk.federation.facts import Contract, Topic
-from ropewalk.overlay.events import Accepted, Closed, Published, Send, Subscribed, Unsubscribed
+from ropewalk.overlay.chart import chart_of
+from ropewalk.overlay.events import (
+    Accepted,
+    Charted,
+    Closed,
+    Published,
+    Refused,
+    Send,
+    Subscribed,
+    Unsubscribed,
+)
 from ropewalk.overlay.gazette import Gazette
 from ropewalk.overlay.interface import Quality
 from ropewalk.overlay.settings import Settings
@@ -236,3 +246,38 @@ def test_a_link_that_loses_some_beats_does_not_flap(loss: float) -> None:
             changes += quality.judge(Settings())
     assert changes <= 6
     assert quality.slow or loss < 0.2
+
+
+def test_a_subscriber_that_leaves_the_federation_blocks_no_publisher() -> None:
+    bench = Bench(federation("a-b b-d a-c c-d", ONCE), settings=Settings(queue=20))
+    bench.subscribe("d")
+    bench.subscribe("b")
+    bench.run(50)
+    _without_b(bench)
+    bench.run(1_000)
+    bench.publish("a", 50)
+    bench.run(500)
+    assert bench.delivered("d") == list(range(50))
+    assert not bench.agent("a").custody()
+
+
+def _without_b(bench: Bench, after_us: int = 0) -> None:
+    bench.of = federation("a-c c-d", ONCE)
+    bench.chart = chart_of(bench.of, epoch=2, before=bench.chart)
+    for name in "abcd":
+        bench.hand(name, Charted(bench.chart), after_us=after_us)
+
+
+def test_a_broker_that_leaves_hands_out_first_what_it_has_accepted() -> None:
+    bench = Bench(federation("a-b b-d a-c c-d", ONCE))
+    bench.subscribe("d")
+    bench.run(50)
+    bench.publish("b", 100, every_us=200)
+    _without_b(bench, after_us=10 * MS)
+    bench.run(2_000)
+    accepted = [a for _, _, a in bench.done if isinstance(a, Accepted)]
+    assert 0 < len(accepted) < 100
+    assert bench.delivered("d") == list(range(len(accepted)))
+    refused = [a for _, _, a in bench.done if isinstance(a, Refused)]
+    assert "leaves the federation" in refused[0].reason
+    assert {bench.agent(name).deck.chart.epoch for name in "acd"} == {2}

@@ -196,6 +196,8 @@ class Agent:
             self.totals.pump()
         if self.arrivals.ready:
             self.arrivals.hand_over()
+        if self.epochs.leaving and not self.keeper.keeps:
+            self.epochs.drained()
         if self.shipping.parcels or self.shipping.notes:
             self.shipping.flush()
         self.wake_us = min(
@@ -346,6 +348,7 @@ class Agent:
 
     def _charted(self, event: Charted) -> None:
         self._moved = self.epochs.charted(event.chart) or self._moved
+        self.front.leaving = self.epochs.leaving > 0
 
     def _logged(self, event: Logged) -> None:
         self.book.logged(event.count)

@@ -90,6 +90,11 @@ class Chart:
         return frozenset(self.broker_number)
 
     @cached_property
+    def gone(self) -> frozenset[int]:
+        """Brokers of earlier epochs; one that only a later chart has is not among them."""
+        return frozenset(range(len(self.names))) - self.members
+
+    @cached_property
     def domain(self) -> Sequence[int]:
         """The domain of each broker; that of one that is gone is its own."""
         found = [-2 - b for b in range(len(self.names))]

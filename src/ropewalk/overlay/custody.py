@@ -162,6 +162,12 @@ class Custody:
         yield from list(self.old.values())
         yield from list(self.lanes.values())
 
+    @property
+    def keeps(self) -> bool:
+        """Whether anything is in custody for a broker that is there."""
+        gone = self._deck.chart.gone
+        return any(lane.entries and lane.to not in gone for lane in self.everywhere())
+
     # --- acknowledgements -------------------------------------------------------------------
 
     def receipt(self, sender: int, word: Receipt) -> list[Letter]:

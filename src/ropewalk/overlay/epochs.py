@@ -29,17 +29,25 @@ class Epochs:
         self._deck, self._gazette, self._reachable = deck, gazette, reachable
         self._liveness, self._shipping = liveness, shipping
         self.ready: dict[int, Chart] = {}
+        self.leaving = 0
+        """The epoch that this broker is not part of: it hands out what it has before that."""
 
     def charted(self, chart: Chart) -> bool:
         """A new chart is here; returns whether it is used at once."""
         if chart.epoch <= self._deck.chart.epoch:
             return False
-        if self._deck.me in chart.members:
-            self.ready[chart.epoch] = chart
-        else:
-            self._deck.tell("leaves", chart.epoch)  # it drains what it has, by the old chart
+        if self._deck.me not in chart.members:
+            self._deck.tell("leaves", chart.epoch)
+            self.leaving = max(self.leaving, chart.epoch)
+            return False
+        self.ready[chart.epoch], self.leaving = chart, 0
         self._liveness.publish(self._gazette.announce(CHART, "", chart.epoch))
         return self.consider()
+
+    def drained(self) -> None:
+        """A broker that leaves keeps nothing any more: the others need not wait for it."""
+        if self._has(self._deck.me) < self.leaving:
+            self._liveness.publish(self._gazette.announce(CHART, "", self.leaving))
 
     def consider(self) -> bool:
         """Use the newest chart that every reachable agent has; returns whether there is one."""

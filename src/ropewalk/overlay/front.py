@@ -62,6 +62,8 @@ class Front:
         self.values, self.seen = Values(most), Values(most)
         """Last values: of this origin's own topics, and of what was delivered here."""
         self.totals: Totals | None = None
+        self.leaving = False
+        """Nothing more is taken: this broker is not part of the next epoch."""
         self.synced = False
         """Whether it is known here who subscribes."""
         self._numbers: dict[str, int] = {}
@@ -104,6 +106,8 @@ class Front:
         return True
 
     def _objection(self, rule: Rule, destinations: tuple[int, ...], kind: int) -> str | None:
+        if self.leaving:
+            return f"{self._deck.name(self._deck.me)} leaves the federation"
         if not self.synced:
             return "who subscribes is not known here yet"
         return self._custody.objection(destinations, kind) if rule.custody else None

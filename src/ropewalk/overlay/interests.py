@@ -83,9 +83,10 @@ class Interests:
         found = self._to.get(topic)
         if found is None:
             wanted = {b for one, some in self.remote.items() if matches(one, topic) for b in some}
-            domain, mine = self._deck.chart.domain, self._deck.chart.domain[self._deck.me]
+            chart = self._deck.chart
+            wanted -= chart.gone
             if self._rules.of(topic).local:
-                wanted = {b for b in wanted if domain[b] == mine}
+                wanted &= self._members_of(chart.domain[self._deck.me])
             found = self._to[topic] = tuple(sorted(wanted))
             _bound(self._to)
         return found
@@ -209,8 +210,11 @@ class Interests:
         chart = self._deck.chart
         if not self._rules.local(pattern):
             return chart.members
-        mine = chart.domain[self._deck.me]
-        return frozenset(b for b in chart.members if chart.domain[b] == mine)
+        return self._members_of(chart.domain[self._deck.me])
+
+    def _members_of(self, domain: int) -> frozenset[int]:
+        chart = self._deck.chart
+        return frozenset(b for b in chart.members if chart.domain[b] == domain)
 
     def changed(self) -> None:
         """Others have become reachable or unreachable."""
