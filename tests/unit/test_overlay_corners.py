@@ -281,3 +281,34 @@ def test_a_broker_that_leaves_hands_out_first_what_it_has_accepted() -> None:
     refused = [a for _, _, a in bench.done if isinstance(a, Refused)]
     assert "leaves the federation" in refused[0].reason
     assert {bench.agent(name).deck.chart.epoch for name in "acd"} == {2}
+
+
+@pytest.mark.parametrize("home", ["b", "c"])
+def test_a_new_term_takes_what_the_last_one_did_not_get_done(home: str) -> None:
+    """Also under the same home: it has to take again what it had numbered in the last term."""
+    contract = Contract(delivery="exactly-once", order="total", home="b")
+    topics = {"t": Topic(publishers=("a",), subscribers=("d",), contract=contract)}
+    bench = Bench(federation("a-b b-c c-d", topics=topics))
+    bench.subscribe("d")
+    bench.run(1_500)
+    bench.cut("c-d")
+    bench.publish("a", 5)
+    bench.run(50)
+    for agent in bench.agents.values():
+        agent.totals.appointed("t", bench.number[home], 2)
+    bench.pass_word = lambda _b, _link, _word: True
+    bench.run(6_000)
+    assert bench.delivered("d") == list(range(5))
+    assert not any(agent.custody() for agent in bench.agents.values())
+    assert not any(agent.memory()["numbering"] for agent in bench.agents.values())
+
+
+def test_total_order_needs_custody_whatever_the_contract_says() -> None:
+    contract = Contract(delivery="best-effort", order="total", home="b")
+    topics = {"t": Topic(publishers=("a",), subscribers=("c",), contract=contract)}
+    bench = Bench(federation("a-b b-c", topics=topics))
+    bench.subscribe("c")
+    bench.run(1_500)
+    bench.publish("a", 5)
+    bench.run(500)
+    assert bench.delivered("c") == list(range(5))

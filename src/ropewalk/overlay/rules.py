@@ -49,7 +49,8 @@ def rule_of(topic: Topic) -> Rule:
     """The rule that a topic's contract stands for."""
     contract = topic.contract
     return Rule(
-        custody=contract.delivery in ("at-least-once", "exactly-once"),
+        # A home numbers what it keeps, so a total order cannot do with less.
+        custody=contract.delivery in ("at-least-once", "exactly-once") or contract.order == "total",
         exactly_once=contract.delivery == "exactly-once",
         at_most_once=contract.delivery == "at-most-once",
         order=contract.order,

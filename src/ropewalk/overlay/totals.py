@@ -96,6 +96,8 @@ class Totals:
         self.desk.appointed(self._deck.now_us, topic, home, term)
         if home != before:
             self._redirect(topic, before, home)
+        if term > since:
+            self._start_over(topic)
         self._missing = {key: one for key, one in self._missing.items() if key[0] != topic}
         self._custody.take_out(lambda one: one.topic == topic and (one.order or (term,))[0] < term)
 
@@ -107,6 +109,12 @@ class Totals:
         ):
             self._custody.release(self._custody.keep(letter, (home,), rule, kind=HOME))
 
+    def _start_over(self, topic: str) -> None:
+        """What the last term did not get done comes again from its origins."""
+        self._places = {id_: places for id_, places in self._places.items() if id_[2] != topic}
+        self._waiting = [letter for letter in self._waiting if letter.topic != topic]
+        self._lanes.clear()
+
     def home(self, topic: str) -> int | None:
         """Where letters of a topic go first; None if they need no number."""
         return self.homes[topic][0] if topic in self.homes else None
@@ -116,7 +124,9 @@ class Totals:
     def to_home(self, letter: Letter, address: Address) -> None:
         """A letter from its origin; it is acknowledged when every reader has it."""
         sender = (address.origin, address.incarnation)
-        came = self._came.setdefault(sender, Window())
+        came = self._came.get(sender)
+        if came is None:
+            came = self._open(sender, address.since)
         came.fill(address.base - 1)
         if came.got(address.number) or self.sequencer.finished(letter):
             self._settle(sender, address.number)
@@ -129,6 +139,14 @@ class Totals:
             )
         self._waiting += lane.arrived(address.incarnation, address, letter)
         self._number()
+
+    def _open(self, sender: Sender, since: int) -> Window:
+        """An origin's next lane; those of incarnations that have nothing more to say are over."""
+        origin = sender[0]
+        for over in [one for one in self._came if one[0] == origin and one[1] < since]:
+            del self._came[over]
+            self._dirty.discard(over)
+        return self._came.setdefault(sender, Window())
 
     def _number(self) -> None:
         """Give letters their numbers, in the order of their origins, while that is possible."""
@@ -146,8 +164,8 @@ class Totals:
 
     def _send(self, letter: Letter) -> None:
         """A letter with its number, to everyone who reads the topic."""
-        if letter.order is None:
-            return
+        if letter.order is None or letter.order[0] < self.homes[letter.topic][1]:
+            return  # of a term that ended before its record was safe
         audience = self.sequencer.audience(letter.topic)
         self._missing[(letter.topic, letter.order)] = (letter, set(audience))
         if audience:
@@ -249,6 +267,11 @@ class Totals:
         ready = self.desk.take()
         if ready:
             self._when_safe(self._deck.written, lambda: self._hand_over(ready))
+
+    @property
+    def held(self) -> int:
+        """At a home: letters that no reader, or not every reader has."""
+        return len(self._places) + len(self._waiting) + len(self._missing)
 
     def changed(self) -> None:
         """Readers may be gone for good: what waits for them alone is done."""

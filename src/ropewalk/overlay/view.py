@@ -28,6 +28,7 @@ def memory_of(agent: "Agent") -> dict[str, int]:
         "in flight": max((len(lane.flying) for lane in lanes), default=0),
         "link": max((face.in_flight for face in faces), default=0),
         "held": agent.arrivals.held,
+        "numbering": agent.totals.held,
         "items": len(agent.gazette.items),
         "pending floods": sum(len(face.pending) for face in faces),
         "keys": len(agent.front.keys),
