@@ -18,6 +18,7 @@ from ropewalk.overlay.events import (
 )
 from ropewalk.overlay.gazette import Gazette
 from ropewalk.overlay.interface import Quality
+from ropewalk.overlay.retained import Values
 from ropewalk.overlay.settings import Settings
 from ropewalk.overlay.words import (
     INTEREST,
@@ -312,3 +313,41 @@ def test_total_order_needs_custody_whatever_the_contract_says() -> None:
     bench.publish("a", 5)
     bench.run(500)
     assert bench.delivered("c") == list(range(5))
+
+
+def test_a_wish_that_is_on_its_way_is_not_ended_with_those_of_an_earlier_life() -> None:
+    bench = Bench(federation("a-b", ONCE))
+    bench.subscribe("b")
+    bench.run(100)
+    bench.stop(1)
+    bench.run(300)
+    bench.start(1, incarnation=2)
+    bench.run(1_985)
+    bench.pass_word = lambda b, _link, word: (
+        b == 0 or not isinstance(word, Flood) or word.items[0].kind != INTEREST
+    )
+    bench.subscribe("b")
+    bench.run(25)  # everything has been said in this life, and half of it has been heard
+    bench.publish("a", 5)
+    bench.run(10)
+    bench.pass_word = lambda _b, _link, _word: True
+    bench.run(1_000)
+    assert bench.delivered("b") == list(range(5))
+
+
+def test_numbers_of_topics_are_bounded_and_never_used_twice() -> None:
+    bench = Bench(federation("a-b"), settings=Settings(streams=10))
+    for i in range(100):
+        bench.hand("a", Published(i, f"t{i % 25}", b""))
+    bench.run(100)
+    letters = [a.letter.id for _, _, a in bench.done if isinstance(a, Accepted)]
+    assert len(set(letters)) == 100
+    assert bench.agent("a").memory()["numbers"] == 10
+
+
+def test_the_last_value_of_a_later_life_counts_whatever_its_clock_says() -> None:
+    values = Values(10)
+    values.put(Letter(0, 1, "t", 7, b"old", sent_us=9_000))
+    assert values.put(Letter(0, 2, "t", 1, b"new", sent_us=5))
+    assert not values.put(Letter(0, 1, "t", 8, b"late", sent_us=9_500))
+    assert values.letters["t"].payload == b"new"

@@ -66,7 +66,9 @@ class Front:
         """Nothing more is taken: this broker is not part of the next epoch."""
         self.synced = False
         """Whether it is known here who subscribes."""
-        self._numbers: dict[str, int] = {}
+        self.numbers: OrderedDict[str, int] = OrderedDict()
+        self._used = 0
+        """Topics whose number is no longer remembered have used none above this."""
         self.keys: OrderedDict[ClientKey, Letter] = OrderedDict()
         """Ids that clients gave their messages: the same one twice is one message."""
         self._taking: dict[ClientKey, list[int]] = {}
@@ -113,12 +115,11 @@ class Front:
         return self._custody.objection(destinations, kind) if rule.custody else None
 
     def _letter(self, event: Published, rule: Rule, stamp: Any) -> Letter:
-        number = self._numbers[event.topic] = self._numbers.get(event.topic, 0) + 1
         return Letter(
             self._deck.me,
             self._deck.incarnation,
             event.topic,
-            number,
+            self._next(event.topic),
             event.payload,
             self._deck.now_us,
             rule.priority if event.priority is None else event.priority,
@@ -129,6 +130,14 @@ class Front:
             None,
             self._deck.chart.domain[self._deck.me] if rule.local else -1,
         )
+
+    def _next(self, topic: str) -> int:
+        numbers = self.numbers
+        number = numbers[topic] = numbers.get(topic, self._used) + 1
+        numbers.move_to_end(topic)
+        if len(numbers) > self._deck.settings.streams:
+            self._used = max(self._used, numbers.popitem(last=False)[1])
+        return number
 
     def _into_custody(
         self,

@@ -17,6 +17,8 @@ from ropewalk.overlay.words import INTEREST, LINKS, WHOLE, Item, Key
 FORGET_US = 60_000_000
 """How long the end of an interest is remembered."""
 ODD, PRIME = 0x9E3779B97F4A7C15, (1 << 61) - 1
+PRINT = 4
+"""Bytes that stand for a name in what a broker still wants."""
 
 
 class Gazette:
@@ -27,8 +29,8 @@ class Gazette:
         self.items: dict[Key, Item] = {}
         self.number = 0
         """Of this broker's last item: one row of numbers for all of them (Jia 2014, 6.1.2)."""
-        self._whole: dict[int, int] = {}
-        """Of each broker: what it said in incarnations below this one no longer counts."""
+        self._whole: dict[int, tuple[int, int, frozenset[bytes]]] = {}
+        """Of each broker: the stamp of its last `WHOLE`, and the names that it wanted then."""
         self._by_broker: dict[int, set[Key]] = {}
         self._ended: dict[Key, int] = {}
         """Interests that have ended, and when: not in the digests, and forgotten after a while."""
@@ -57,9 +59,14 @@ class Gazette:
         self.take(item)
         return item
 
+    def whole(self) -> Item:
+        """What this broker wants now: what it wanted in earlier lives no longer counts."""
+        wanted = (one.name for one in self.of(self._deck.me) if one.kind == INTEREST and one.body)
+        return self.announce(WHOLE, "", b"".join(sorted(map(_short, wanted))))
+
     def is_news(self, item: Item) -> bool:
         """Whether an item is newer than what is known."""
-        if item.incarnation < self._whole.get(item.broker, 0):
+        if self._is_over(item):
             return False
         known = self.items.get(item.key)
         if known is None:
@@ -69,7 +76,7 @@ class Gazette:
     def take(self, item: Item) -> list[Item]:
         """Put in what is news; returns what a broker said in an earlier life and no longer does."""
         self._put(item)
-        return self._forget(item.broker, item.incarnation) if item.kind == WHOLE else []
+        return self._forget(item) if item.kind == WHOLE else []
 
     def of(self, broker: int) -> Iterator[Item]:
         """All items of a broker."""
@@ -125,9 +132,11 @@ class Gazette:
             self._complaints.put(self._deck.chart, item)
             self._read()
 
-    def _forget(self, broker: int, incarnation: int) -> list[Item]:
-        self._whole[broker] = incarnation
-        old = [one for one in self.of(broker) if one.incarnation < incarnation]
+    def _forget(self, whole: Item) -> list[Item]:
+        broker, names = whole.broker, whole.body
+        wanted = frozenset(names[i : i + PRINT] for i in range(0, len(names), PRINT))
+        self._whole[broker] = (whole.incarnation, whole.number, wanted)
+        old = [one for one in self.of(broker) if self._is_over(one)]
         for item in old:
             del self.items[item.key]
             self._ended.pop(item.key, None)
@@ -137,6 +146,16 @@ class Gazette:
                 self._complaints.drop(self._deck.chart, item)
                 self._read()
         return old
+
+    def _is_over(self, item: Item) -> bool:
+        """Whether its broker has said since that it has no more to do with it."""
+        if item.broker not in self._whole:
+            return False
+        incarnation, number, wanted = self._whole[item.broker]
+        if item.kind != INTEREST:
+            return item.incarnation < incarnation
+        before = newer(incarnation, number, item.incarnation, item.number)
+        return before and _short(item.name) not in wanted
 
     def reckon(self) -> None:
         """What is down, dead, slow and away by a chart that has become another."""
@@ -151,6 +170,11 @@ class Gazette:
 def _is_end(item: Item) -> bool:
     """Whether it says that a broker no longer wants something."""
     return item.kind == INTEREST and not item.body
+
+
+def _short(name: str) -> bytes:
+    """Stands for a name; where two have the same, one is remembered for longer than need be."""
+    return crc32(name.encode()).to_bytes(PRINT)
 
 
 def _print(item: Item) -> int:

@@ -115,7 +115,7 @@ class Liveness:
             self.announce()
         if self.whole_us <= now:
             self.whole_us = NEVER
-            self.publish(self._gazette.announce(WHOLE, "", True))
+            self.publish(self._gazette.whole())
         self.reckon_wake()
 
     def _beat(self, face: Interface) -> None:
@@ -351,7 +351,9 @@ class Liveness:
         """Say everything of this broker again, past what others know of it."""
         mine = sorted(self._gazette.of(self._deck.me), key=lambda one: (one.kind, one.number))
         for item in mine:  # `WHOLE` comes last: it takes away what was not said again
-            if item.kind != LINKS:
+            if item.kind == WHOLE:
+                self.publish(self._gazette.whole())
+            elif item.kind != LINKS:
                 self.publish(self._gazette.announce(item.kind, item.name, item.body, item.domain))
         self.contradict()
 

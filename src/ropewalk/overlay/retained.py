@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from ropewalk.overlay.rules import matches
 from ropewalk.overlay.words import Letter, Wire
 
-Age = tuple[int, int, int]
+Age = tuple[int, int, int, int]
 
 
 class Value(Wire, frozen=True, tag="rv"):
@@ -21,8 +21,13 @@ class Value(Wire, frozen=True, tag="rv"):
 
 
 def age(letter: Letter) -> Age:
-    """Of two letters of one topic, the one with the greater age counts."""
-    return letter.sent_us, letter.origin, letter.number
+    """What `later` goes by."""
+    return letter.sent_us, letter.origin, letter.incarnation, letter.number
+
+
+def later(age: Age, than: Age) -> bool:
+    """Which of two letters of a topic counts: by their numbers; of two origins, by their clocks."""
+    return age[2:] > than[2:] if age[1] == than[1] else age > than
 
 
 class Values:
@@ -36,7 +41,7 @@ class Values:
     def put(self, letter: Letter) -> bool:
         """Remember a letter unless a later one is known; an empty one clears the topic."""
         known = self.letters.get(letter.topic)
-        if known is not None and age(known) >= age(letter):
+        if known is not None and not later(age(letter), age(known)):
             return known.id == letter.id
         self.letters[letter.topic] = letter
         self.letters.move_to_end(letter.topic)
@@ -55,7 +60,8 @@ class Values:
     def give(self, subscriber: str, letter: Letter) -> bool:
         """Whether a subscriber has not been given this or a later value of the topic."""
         key = (subscriber, letter.topic)
-        if self._given.get(key, (-1, -1, -1)) >= age(letter):
+        given = self._given.get(key)
+        if given is not None and not later(age(letter), given):
             return False
         self._given[key] = age(letter)
         if len(self._given) > 4 * self._most:

@@ -32,6 +32,7 @@ def memory_of(agent: "Agent") -> dict[str, int]:
         "items": len(agent.gazette.items),
         "pending floods": sum(len(face.pending) for face in faces),
         "keys": len(agent.front.keys),
+        "numbers": len(agent.front.numbers),
         "values": len(agent.front.values.letters) + len(agent.front.seen.letters),
     }
 

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 LINKS, INTEREST, CHART, WHOLE = 0, 1, 2, 3
 """Kinds of items: a broker's links that are not well, what it wants, which chart it has ready; and
-that it has said everything in this life, so that what it said in earlier ones no longer counts."""
+all that it wants in this life, so that what it said in earlier ones no longer counts."""
 
 Key = tuple[int, int, str]
 """Of an item: its kind, its broker, its name."""
@@ -131,7 +131,7 @@ class Letter(Wire, frozen=True, tag="m"):
     incarnation: int
     topic: str
     number: int
-    """Of the origin's stream of this topic, from 1."""
+    """Of the origin's stream of this topic; grows."""
     payload: bytes
     sent_us: int = 0
     priority: int = 0
