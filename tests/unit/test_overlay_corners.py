@@ -2,6 +2,7 @@
 
 from random import Random
 
+import msgspec
 import pytest
 
 from ropewalk.federation.facts import Contract, Topic
@@ -20,16 +21,23 @@ from ropewalk.overlay.gazette import Gazette
 from ropewalk.overlay.interface import Quality
 from ropewalk.overlay.retained import Values
 from ropewalk.overlay.settings import Settings
+from ropewalk.overlay.wire import decode, encode
 from ropewalk.overlay.words import (
+    CHART,
     INTEREST,
     LINKS,
+    WHOLE,
     Address,
+    Down,
     Flood,
     FloodAck,
     Frame,
     Item,
     Letter,
+    LinkStates,
+    Note,
     Parcel,
+    Word,
 )
 from tests.bench import MS, Bench, federation
 
@@ -351,3 +359,37 @@ def test_the_last_value_of_a_later_life_counts_whatever_its_clock_says() -> None
     assert values.put(Letter(0, 2, "t", 1, b"new", sent_us=5))
     assert not values.put(Letter(0, 1, "t", 8, b"late", sent_us=9_500))
     assert values.letters["t"].payload == b"new"
+
+
+LETTER = Letter(0, 1, "t", 1, b"")
+NONSENSE = (
+    Flood((Item(LINKS, 2, "", 1, 90, None),)),
+    Flood((Item(LINKS, 2, "", 1, 91, LinkStates((Down(-5, 0, 0),))),)),
+    Flood((Item(LINKS, -2, "", 1, 92, LinkStates((Down(0, 0, 0),))),)),
+    Flood((Item(CHART, 2, "", 1, 93, "x"),)),
+    Flood((Item(WHOLE, 2, "", 1, 94, True),)),
+    Frame(1, 1 << 40, 1, (Parcel(LETTER, ()),)),
+    Frame(1, 1 << 40, 2, (Parcel(LETTER, (Address(-9, 0, 1, 1),)),)),
+    Frame(1, 1 << 40, 3, (), (Note(2, 1, -9, None),)),
+)
+
+
+@pytest.mark.parametrize("word", NONSENSE)
+def test_nonsense_is_no_word(word: Word) -> None:
+    with pytest.raises(msgspec.MsgspecError):
+        decode(encode(word))
+
+
+def test_news_of_brokers_and_links_of_a_later_chart_are_no_nonsense() -> None:
+    bench = Bench(federation("a-b b-c", ONCE))
+    bench.run(50)
+    link, agent = bench.link("b-c"), bench.agent("b")
+    items = (
+        Item(INTEREST, 7, "t", 1, 1, True),
+        Item(LINKS, 7, "", 1, 2, LinkStates((Down(9, 0, 0),), (8,))),
+    )
+    agent.receive(link, Flood(items), bench.now_us)
+    bench.hand("b", Published(1, "t", b"1"))
+    bench.run(500)
+    assert agent.interests.destinations("t") == (7,)
+    assert len(agent.custody()) == 1

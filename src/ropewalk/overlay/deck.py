@@ -36,4 +36,5 @@ class Deck:
 
     def name(self, broker: int) -> str:
         """A broker as people write it."""
-        return self.chart.names[broker]
+        names = self.chart.names
+        return names[broker] if broker < len(names) else f"broker {broker} of a later chart"

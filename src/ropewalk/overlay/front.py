@@ -234,7 +234,8 @@ class Front:
                 self._send_late(letter, item.broker)
 
     def _send_late(self, letter: Letter, to: int) -> None:
-        if letter.domain not in (-1, self._deck.chart.domain[to]):
+        domain = self._deck.chart.domain
+        if letter.domain >= 0 and (to >= len(domain) or letter.domain != domain[to]):
             return
         kind = DATA if letter.domain < 0 else LOCAL
         taken = self._custody.keep(letter, (to,), UNORDERED, kind=kind, late=True)

@@ -1,7 +1,8 @@
 """Words as bytes and back: what crosses a link, and what lies in a log.
 
 Bodies of items and notes are of many kinds; each carries its tag, so that it comes back as what it
-was. Raises msgspec's errors for bytes that are no word: an agent drops them and says so.
+was. Raises msgspec's errors for bytes that are no word, or one that makes no sense: an agent drops
+them and says so.
 """
 
 from functools import cache
@@ -9,6 +10,7 @@ from typing import Any, Union
 
 import msgspec
 
+from ropewalk.overlay.sense import makes_sense
 from ropewalk.overlay.words import LINKS, Flood, Frame, Item, LinkStates, Note, Receipt, Wire, Word
 
 _encoder = msgspec.msgpack.Encoder()
@@ -23,10 +25,12 @@ def decode(data: bytes) -> Word:
     """The word that bytes stand for."""
     word: Word = _decoder().decode(data)
     if isinstance(word, Flood):
-        return Flood(tuple(map(_item, word.items)))
-    if isinstance(word, Frame) and (word.items or word.notes):
+        word = Flood(tuple(map(_item, word.items)))
+    elif isinstance(word, Frame) and (word.items or word.notes):
         items, notes = tuple(map(_item, word.items)), tuple(map(_note, word.notes))
-        return msgspec.structs.replace(word, items=items, notes=notes)
+        word = msgspec.structs.replace(word, items=items, notes=notes)
+    if not makes_sense(word):
+        raise msgspec.ValidationError(f"a {type(word).__name__} that makes no sense")
     return word
 
 
