@@ -1,7 +1,7 @@
 """Whether a word can be meant: what the types of its parts do not say.
 
-`wire.decode` asks, so that the core need not distrust what it is given. Numbers of brokers and links
-that are not on the chart are no nonsense: a later chart may have them.
+`wire.decode` asks, so that the core need not distrust what it is given. Numbers of brokers and
+links that are not on the chart are no nonsense: a later chart may have them.
 """
 
 from ropewalk.overlay.gazette import PRINT
