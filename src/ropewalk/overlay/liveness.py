@@ -44,6 +44,8 @@ class Liveness:
     def __init__(self, deck: Deck, gazette: Gazette, on_news: Callable[[Item], None]) -> None:
         self._deck, self._gazette, self._on_news = deck, gazette, on_news
         self.faces: dict[int, Interface] = {}
+        self._sessions: dict[int, int] = {}
+        """The next session of links that have left the chart."""
         self.shipper: Shipper | None = None
         self.away: Callable[[], tuple[int, ...]] = tuple
         """Gateways that are out of reach, as far as edges need to know."""
@@ -78,12 +80,14 @@ class Liveness:
         chart, deck = self._deck.chart, self._deck
         ports = chart.ports(deck.me)
         gone = [self.faces.pop(link) for link in list(self.faces) if link not in ports]
+        # A link may come back on a later chart, and its other end may not have seen it go.
+        self._sessions.update({face.link: face.session + 1 for face in gone})
         for link, peer in ports.items():
             if link not in self.faces:
                 face = Interface(link, peer, chart.audience(peer), deck.settings)
                 face.next_beat_us = deck.now_us
                 # A session number is new after every restart, and grows.
-                face.session = deck.incarnation << 20
+                face.session = max(deck.incarnation << 20, self._sessions.get(link, 0))
                 self.faces[link] = face
         self.reckon_wake()
         return gone

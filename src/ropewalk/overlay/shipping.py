@@ -129,7 +129,7 @@ class Shipping:
             elif address.to == me:
                 arrived(parcel.letter, address)
             else:
-                link = row[address.to]
+                link = row[address.to] if address.to < len(row) else NONE
                 if link < 0 or parcel.hops >= limit:
                     self._forward_any(parcel)
                     continue
@@ -240,7 +240,7 @@ class Shipping:
             if parcel.avoid:
                 continue
             row = self._row_around((link,), parcel.letter)
-            if all(row[address.to] == NONE for address in parcel.to):
+            if all(a.to >= len(row) or row[a.to] == NONE for a in parcel.to):
                 self._doubled.discard(link)
                 continue
             self.copied += 1
