@@ -250,14 +250,12 @@ def _numbers(graph: Graph, before: Chart | None) -> Numbers:
 
 def _stable(chart: Chart, federation: Federation, before: Chart | None) -> Chart:
     """A domain's number means the same in all epochs, as a broker's does."""
-    names = dict.fromkeys([*(before.domain_names if before else ()), *federation.domains])
-    place = {name: d for d, name in enumerate(names)}
+    every = dict.fromkeys([*(before.domain_names if before else ()), *federation.domains])
+    place = {name: d for d, name in enumerate(every)}
     declared = [place[name] for name in federation.domains]
-    numbers = [
-        declared[own] if own < len(declared) else LONE + number
-        for own, number in zip(federation.graph.domain.tolist(), chart.broker_number, strict=True)
-    ]
-    return replace(chart, domain_names=tuple(names), domain_number=numbers)
+    brokers = zip(federation.graph.domain.tolist(), chart.broker_number, strict=True)
+    numbers = [declared[d] if d < len(declared) else LONE + b for d, b in brokers]
+    return replace(chart, domain_names=tuple(every), domain_number=numbers)
 
 
 def _pair(a: int, b: int) -> tuple[int, int]:

@@ -46,6 +46,8 @@ class Epochs:
         if chart.epoch <= self._deck.chart.epoch or chart.epoch in self.ready:
             return False
         self.ready[chart.epoch] = chart
+        if self._deck.me not in chart.members:
+            self._deck.tell("leaves", chart.epoch)  # it drains what it has, by the old chart
         self._liveness.publish(self._gazette.announce(CHART, "", max(self.ready)))
         return self.consider()
 
