@@ -14,6 +14,7 @@ from ropewalk.overlay.berths import Berth
 from ropewalk.overlay.carrying import Carrying
 from ropewalk.overlay.council.handover import Frontier
 from ropewalk.overlay.simulate import Load, Run, parse_faults, plan_of, random_faults, simulate
+from ropewalk.overlay.simulate.faults import Kind
 from ropewalk.overlay.simulate.plan import Shift
 
 S = 1_000_000
@@ -75,7 +76,7 @@ def test_nothing_is_lost_doubled_or_disordered_while_clients_move_and_things_fai
         to = draw.choice([name for name in RING.brokers if name != at])
         moves.append(Shift(S // 2 + k * S, "desk", at, to))
         at = to
-    kinds = ("cut", "lose", "delay", "stall", "crash-agent", "partition", "duplicate")
+    kinds: tuple[Kind, ...] = ("cut", "lose", "delay", "stall", "crash-agent", "partition")
     faults = random_faults(RING, seed % 3, seed=seed, kinds=kinds, duration_us=2 * S, destroy=0.0)
     assert not run(*moves, seed=seed, faults=faults).violations
 
