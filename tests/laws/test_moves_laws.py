@@ -77,6 +77,7 @@ def test_nothing_is_lost_doubled_or_disordered_while_clients_move_and_things_fai
         moves.append(Shift(S // 2 + k * S, "desk", at, to))
         at = to
     kinds: tuple[Kind, ...] = ("cut", "lose", "delay", "stall", "crash-agent", "partition")
+    kinds += ("duplicate",)
     faults = random_faults(RING, seed % 3, seed=seed, kinds=kinds, duration_us=2 * S, destroy=0.0)
     assert not run(*moves, seed=seed, faults=faults).violations
 
@@ -133,6 +134,7 @@ MIRRORED = replace(
         "orders": replace(
             RING.topics["orders"],
             publishers=("c", "d"),
+            subscribers=(*RING.topics["orders"].subscribers, "b"),
             contract=replace(RING.topics["orders"].contract, delivery="at-least-once"),
         )
     },

@@ -251,6 +251,12 @@ class Carrying(Leaving):
                 else:
                     self._send_on(letter, mirror)
 
+    def guests(self, item: str) -> tuple[str, ...]:
+        """Clients that came because their broker was dead: those of this broker stay."""
+        berth = self.berths.get(item)
+        mine = berth.before if berth is not None and berth.anyone else frozenset[str]()
+        return tuple(one for one in self.clients_of(item) if one not in mine)
+
     def give_back(self, item: str) -> None:
         """It no longer has to."""
         berth = self.berths.get(item)

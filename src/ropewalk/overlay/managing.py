@@ -163,7 +163,7 @@ class Managing:
 
     def _move(self, now_us: int, item: str, to: int) -> None:
         """An item goes home, with the clients that came here meanwhile."""
-        self.moving.begin(now_us, item, to, self.carrying.clients_of(item))
+        self.moving.begin(now_us, item, to, self.carrying.guests(item))
 
     def _take(self, now_us: int, items: tuple[str, ...]) -> None:
         del now_us
