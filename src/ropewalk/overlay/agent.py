@@ -36,12 +36,11 @@ from ropewalk.overlay.logbook import Logbook
 from ropewalk.overlay.managing import Managing
 from ropewalk.overlay.parts import NEVER, Part
 from ropewalk.overlay.setup import Setup
-from ropewalk.overlay.shipping import Shipping
+from ropewalk.overlay.shipping import Shipping, View
 from ropewalk.overlay.standby import Standby
 from ropewalk.overlay.totals import Totals
 from ropewalk.overlay.view import LetterId, custody_of, memory_of, records_of
 from ropewalk.overlay.words import (
-    CHART,
     INTEREST,
     LINKS,
     Beat,
@@ -111,16 +110,20 @@ class Agent:
         )
         self.front.totals = self.arrivals.totals = self.totals
         self.interests.also = self.totals.reads
-        self.epochs = Epochs(deck, self.gazette, self.liveness, self.shipping, self.reachable)
+        self.epochs = Epochs(
+            deck, self.gazette, self.liveness, self.shipping, self.keeper, self.reachable
+        )
         self.parts: list[Part] = []
         if self.totals.topics:
             self.parts += [self.totals.sequencer, self.totals.desk]
         self.managing: Managing | None = None
         if setup.council is not None:
-            self.managing = Managing(deck, self.book, self.totals, setup.council, setup.preference)
+            self.managing = Managing(deck, self, setup)
             self.parts += self.managing.parts
         self.wake_us = NEVER
         self._moved = False
+        self._acted: View | None = None
+        """What was down when the parts were last told of a change."""
         self._reach: tuple[Any, frozenset[int]] = (None, frozenset())
 
     # --- what others may ask ----------------------------------------------------------------
@@ -170,8 +173,7 @@ class Agent:
         self.liveness.start(settled=settled)
         if not settled:
             self.arrivals.start()
-        if settled or not self.liveness.faces:
-            self.front.synced = True
+        self.front.begin([face.peer for face in self.liveness.faces.values()], settled=settled)
         return self._finish()
 
     def handle(self, event: Event, now_us: int) -> list[Action]:
@@ -267,8 +269,8 @@ class Agent:
         if word.epoch > self.deck.chart.epoch and self.epochs.seen(word.epoch):
             self._moved = True
         self.liveness.beat_came(face, word)
-        if not self.front.synced and face.up and face.odd == 0:
-            self.front.synced = True
+        if not self.front.in_touch and face.up and face.odd == 0:
+            self.front.agreed(face.peer)
 
     def _frame(self, face: Interface, word: Frame) -> None:
         if word.epoch > self.deck.chart.epoch and self.epochs.seen(word.epoch):
@@ -301,8 +303,6 @@ class Agent:
         if item.kind == INTEREST:
             if not mine:
                 self.front.wanted(item)
-        elif item.kind == CHART:
-            self.epochs.consider()
         elif item.kind == LINKS:
             self._hear_of_links(item)
         self._moved = True
@@ -324,11 +324,12 @@ class Agent:
     def _changed(self) -> None:
         """What is down has changed, or may have."""
         self._moved = False
-        before = self.shipping.known
-        failed = self.shipping.refresh()
-        if before != self.shipping.known:
-            if self.epochs.ready and self.epochs.consider():
-                self.shipping.refresh()
+        self.epochs.consider()
+        before = None if self.shipping.known is None else self._acted
+        self.shipping.refresh()
+        now = self._acted = self.shipping.known or self.shipping.state()
+        if before != now:
+            failed = before is None or not (now[0] <= before[0] and now[1] <= before[1])
             self.interests.changed()
             self.keeper.changed(failed=failed)
             self.totals.changed()
@@ -365,7 +366,7 @@ class Agent:
                 for old in self.gazette.take(item):
                     self.interests.forget(old)
                 self.interests.heard(item)
-        self.front.synced = bool(items)
+        self.front.synced = self.front.synced_home = bool(items)
         self.keeper.recover(records)
         self.arrivals.recover(records)
         self.front.recover(records)

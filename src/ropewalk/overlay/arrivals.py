@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from ropewalk.overlay.deck import Deck
-from ropewalk.overlay.lane import FREE, HOME
+from ropewalk.overlay.lane import FORWARDED, FREE, HOME
 from ropewalk.overlay.order.batch import urgent_first
 from ropewalk.overlay.order.release import Came, Release
 from ropewalk.overlay.parts import NEVER
@@ -45,6 +45,8 @@ class Arrivals:
         self.lanes: dict[tuple[int, int], Release] = {}
         """By origin and kind."""
         self.totals: Totals | None = None
+        self.forwarded: Callable[[Letter], None] = lambda _letter: None
+        """For letters of readers that have moved here."""
         self._recent: dict[int, tuple[set[Place], deque[Place]]] = {}
         self._streams: OrderedDict[tuple[int, int, str], int] = OrderedDict()
         self._dirty: set[tuple[int, int]] = set()
@@ -74,6 +76,9 @@ class Arrivals:
         elif address.lane == HOME:
             if self.totals is not None:
                 self.totals.to_home(letter, address)
+        elif address.lane == FORWARDED:
+            for one in self._in_lane(letter, address):
+                self.forwarded(one)
         elif letter.order is None or self.totals is None:
             self.ready += self._in_lane(letter, address)
         elif self.totals.arrived(letter, address):
@@ -133,6 +138,18 @@ class Arrivals:
         for letter in ready:
             self._deliver(letter, letter.id in self._late)
         self._late.clear()
+
+    def settled(self, origin: int, kind: int, marks: Iterable[tuple[int, int]]) -> bool:
+        """Whether all up to these numbers of an origin's incarnations has been delivered."""
+        lane = self.lanes.get((origin, kind))
+        if lane is None:
+            return not any(number for _, number in marks)
+        return all(
+            not number
+            or incarnation < lane.since
+            or (incarnation in lane.incarnations and lane.upto(incarnation) >= number)
+            for incarnation, number in marks
+        )
 
     # --- receipts ---------------------------------------------------------------------------
 

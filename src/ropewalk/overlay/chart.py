@@ -28,6 +28,8 @@ NONE, HERE = -1, -2
 """No link leads to a destination; the destination is this broker."""
 EVERYBODY = -1
 """The scope of news that everybody hears; those of a domain have its number."""
+LONE = 1 << 24
+"""Brokers outside all domains are domains of their own, numbered from here."""
 KEPT = 64
 """Rows that a broker keeps beside the one it uses."""
 
@@ -68,6 +70,10 @@ class Chart:
     """Of each broker in the tables."""
     link_number: Sequence[int] = field(repr=False)
     entries: Entries | None = field(default=None, repr=False)
+    domain_names: tuple[str, ...] = ()
+    """Of all domains that ever were, by number."""
+    domain_number: Sequence[int] = field(default=(), repr=False)
+    """Of each broker in the tables; beyond the names, a broker that is a domain of its own."""
 
     @property
     def graph(self) -> Graph:
@@ -98,9 +104,18 @@ class Chart:
     def domain(self) -> Sequence[int]:
         """The domain of each broker; that of one that is gone is its own."""
         found = [-2 - b for b in range(len(self.names))]
-        for own, number in enumerate(self.broker_number):
-            found[number] = int(self.graph.domain[own])
+        numbers = self.domain_number or self.graph.domain.tolist()
+        for number, domain in zip(self.broker_number, numbers, strict=True):
+            found[number] = domain
         return found
+
+    def domain_of(self, broker: int) -> int:
+        """The domain of a broker that may be of a later chart: then it is its own."""
+        return self.domain[broker] if broker < len(self.names) else -2 - broker
+
+    def has_left(self, broker: int) -> bool:
+        """Whether a broker was on an earlier chart and is not on this one."""
+        return broker < len(self.names) and broker not in self.members
 
     @cached_property
     def borders(self) -> frozenset[int]:
@@ -220,11 +235,12 @@ def chart_of(
 
     numbers = _numbers(federation.graph, before)
     if in_domains(federation, before):
-        return domain_chart(federation, numbers, epoch, failures)
+        return _stable(domain_chart(federation, numbers, epoch, failures), federation, before)
     entries = entries_of(federation) if federation.routes else None
     names, ends, broker_number, link_number = numbers
     tables = tables_of(federation, failures)
-    return Chart(epoch, names, ends, tables, broker_number, link_number, entries)
+    made = Chart(epoch, names, ends, tables, broker_number, link_number, entries)
+    return _stable(made, federation, before)
 
 
 def _numbers(graph: Graph, before: Chart | None) -> Numbers:
@@ -235,6 +251,16 @@ def _numbers(graph: Graph, before: Chart | None) -> Numbers:
     ends = dict.fromkeys([*(before.link_ends if before else ()), *own_ends])
     place = {pair: e for e, pair in enumerate(ends)}
     return Numbers(tuple(names), tuple(ends), broker_number, [place[pair] for pair in own_ends])
+
+
+def _stable(chart: Chart, federation: Federation, before: Chart | None) -> Chart:
+    """A domain's number means the same in all epochs, as a broker's does."""
+    every = dict.fromkeys([*(before.domain_names if before else ()), *federation.domains])
+    place = {name: d for d, name in enumerate(every)}
+    declared = [place[name] for name in federation.domains]
+    brokers = zip(federation.graph.domain.tolist(), chart.broker_number, strict=True)
+    numbers = [declared[d] if d < len(declared) else LONE + b for d, b in brokers]
+    return replace(chart, domain_names=tuple(every), domain_number=numbers)
 
 
 def _pair(a: int, b: int) -> tuple[int, int]:

@@ -68,9 +68,9 @@ class Complaints:
     def _accuse(
         self, chart: Chart, key: Key, before: tuple[Down, ...], now: tuple[Down, ...]
     ) -> None:
-        last, claims, touched = len(chart.link_ends), self._claims, set[int]()
+        known, claims, touched = chart.own_link, self._claims, set[int]()
         for one in before:
-            if one.link < last:
+            if one.link in known:
                 other = chart.other(one.link, key[1])
                 del self._against[other][one.link]
                 claims[one.link] -= 1
@@ -78,7 +78,7 @@ class Complaints:
                     del claims[one.link]
                 touched.add(other)
         for one in now:
-            if one.link < last:  # else it is of a later chart
+            if one.link in known:  # else it is of a later chart, or of an earlier one
                 other = chart.other(one.link, key[1])
                 self._against.setdefault(other, {})[one.link] = one
                 claims[one.link] = claims.get(one.link, 0) + 1

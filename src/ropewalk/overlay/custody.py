@@ -157,6 +157,16 @@ class Custody:
             self._flies(lane, number)
             self._ship(entry.letter, (lane.address(number),), entry.paths)
 
+    def upto(self, to: int, kind: int) -> tuple[tuple[int, int], ...]:
+        """The lanes to a destination: their incarnations, and the last number of each."""
+        every = (lane for lane in self.everywhere() if (lane.to, lane.kind) == (to, kind))
+        return tuple((lane.incarnation, lane.next - 1) for lane in every)
+
+    def kept_for(self, to: int) -> list[Letter]:
+        """Letters in custody that a destination has not got, in order."""
+        every = (lane for lane in self.everywhere() if (lane.to, lane.kind) == (to, DATA))
+        return [entry.letter for lane in every for entry in lane.entries.values()]
+
     def everywhere(self) -> Iterator[Lane]:
         """All lanes."""
         yield from list(self.old.values())

@@ -1,7 +1,7 @@
 """Towards the broker's own clients: what they publish, what they get, what they subscribe to."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ropewalk.overlay.custody import Custody
@@ -16,6 +16,7 @@ from ropewalk.overlay.shipping import Shipping
 from ropewalk.overlay.words import Address, Item, Letter, Parcel
 
 if TYPE_CHECKING:
+    from ropewalk.overlay.carrying import Carrying
     from ropewalk.overlay.totals import Totals
 
 NO_MESSENGER = NoMessenger()
@@ -62,10 +63,13 @@ class Front:
         self.values, self.seen = Values(most), Values(most)
         """Last values: of this origin's own topics, and of what was delivered here."""
         self.totals: Totals | None = None
+        self.carrying: Carrying | None = None
         self.leaving = False
         """Nothing more is taken: this broker is not part of the next epoch."""
         self.synced = False
         """Whether it is known here who subscribes."""
+        self.synced_home = False
+        """The same of topics of the domain: only neighbours in it know who wants them."""
         self.numbers: OrderedDict[str, int] = OrderedDict()
         self._used = 0
         """Topics whose number is no longer remembered have used none above this."""
@@ -73,6 +77,25 @@ class Front:
         """Ids that clients gave their messages: the same one twice is one message."""
         self._taking: dict[ClientKey, list[int]] = {}
         """Of messages that are not safe yet: the tickets of those that repeat them."""
+
+    # --- knowing who subscribes -------------------------------------------------------------
+
+    def begin(self, peers: Sequence[int], *, settled: bool) -> None:
+        """At the start: where nobody can know better, what is known is all."""
+        domain, me = self._deck.chart.domain, self._deck.me
+        self.synced |= settled or not peers
+        self.synced_home |= settled or all(domain[one] != domain[me] for one in peers)
+
+    @property
+    def in_touch(self) -> bool:
+        """Whether there is nothing more to wait for."""
+        return self.synced and self.synced_home
+
+    def agreed(self, peer: int) -> None:
+        """A neighbour knows what this broker knows."""
+        domain = self._deck.chart.domain
+        self.synced = True
+        self.synced_home |= domain[peer] == domain[self._deck.me]
 
     # --- publishing -------------------------------------------------------------------------
 
@@ -110,7 +133,7 @@ class Front:
     def _objection(self, rule: Rule, destinations: tuple[int, ...], kind: int) -> str | None:
         if self.leaving:
             return f"{self._deck.name(self._deck.me)} leaves the federation"
-        if not self.synced:
+        if not (self.synced_home if rule.local else self.synced):
             return "who subscribes is not known here yet"
         return self._custody.objection(destinations, kind) if rule.custody else None
 
@@ -201,6 +224,8 @@ class Front:
 
     def _hand_over(self, letter: Letter, late: bool) -> None:
         subscribers = self._interests.subscribers(letter.topic)
+        if self.carrying is not None:
+            subscribers = self.carrying.sift(letter, subscribers)
         if letter.retain:
             newest = self.seen.put(letter)
             given = [one for one in subscribers if self.seen.give(one, letter)]
@@ -218,6 +243,8 @@ class Front:
         for letter in self.seen.matching(event.pattern):
             if self.seen.give(event.subscriber, letter):
                 self._deck.out.append(Deliver(letter, (event.subscriber,), True))
+        if self.carrying is not None:
+            self.carrying.subscribed(event)
 
     def unsubscribed(self, event: Unsubscribed) -> None:
         """A client no longer subscribes."""
@@ -229,13 +256,14 @@ class Front:
         count = self._deck.write(item)
         if item.body:
             self._when_safe(count, lambda: self._interests.heed(item))
+        if new and self.carrying is not None:
+            self.carrying.on_interest()
         if new:
             for letter in self.values.matching(item.name):
                 self._send_late(letter, item.broker)
 
     def _send_late(self, letter: Letter, to: int) -> None:
-        domain = self._deck.chart.domain
-        if letter.domain >= 0 and (to >= len(domain) or letter.domain != domain[to]):
+        if letter.domain not in (-1, self._deck.chart.domain_of(to)):
             return
         kind = DATA if letter.domain < 0 else LOCAL
         taken = self._custody.keep(letter, (to,), UNORDERED, kind=kind, late=True)

@@ -74,6 +74,8 @@ class Interests:
         self._here: dict[str, tuple[str, ...]] = {}
         self.also: Callable[[str], bool] = lambda _pattern: True
         """What else a confirmation waits for: readers of a total order must know where to begin."""
+        self.own: Callable[[str, str], bool] = lambda _subscriber, _pattern: False
+        """Told what is confirmed first: whether the agent itself subscribed (`carrying`)."""
         self.wake_us = NEVER
 
     # --- looking up -------------------------------------------------------------------------
@@ -152,7 +154,9 @@ class Interests:
         self._to.clear()
 
     def heed(self, item: Item) -> None:
-        """Tell a broker that its wish is known here."""
+        """Tell a broker that its wish is known here; one that has left gets nothing from here."""
+        if self._deck.chart.has_left(item.broker):
+            return
         self._note(item.broker, Heed(item.name, item.incarnation, item.number))
 
     def noted(self, sender: int, body: object) -> bool:
@@ -177,8 +181,9 @@ class Interests:
 
     def stranded(self, note: Note) -> None:
         """Somebody asks an edge of this domain that cannot be reached: say so in its stead."""
-        domain, mine = self._deck.chart.domain, self._deck.chart.domain[self._deck.me]
-        if isinstance(note.body, Ask) and note.sender != self._deck.me and domain[note.to] == mine:
+        chart, me = self._deck.chart, self._deck.me
+        near = chart.domain_of(note.to) == chart.domain[me]
+        if isinstance(note.body, Ask) and note.sender != me and near:
             self._note(note.sender, Absent(note.body.pattern, note.to))
 
     # --- confirming -------------------------------------------------------------------------
@@ -188,7 +193,7 @@ class Interests:
         known, missing = self._known_by.get(pattern, set()), self._missing(pattern)
         by = frozenset(known | {self._deck.me})
         waits = bool(missing) or not self.also(pattern)
-        for subscriber in self.local.get(pattern, ()):
+        for subscriber in tuple(self.local.get(pattern, ())):
             one = (subscriber, pattern)
             if one in self._waiting:
                 if waits:
@@ -197,6 +202,8 @@ class Interests:
             elif by <= self._told.get(one, frozenset()):
                 continue
             self._told[one] = by
+            if self.own(subscriber, pattern):
+                continue
             self._deck.out.append(Confirmed(subscriber, pattern, by))
         if waits:
             self.wake_us = min(self.wake_us, self._deck.now_us + ASK_AGAIN_US)

@@ -10,9 +10,9 @@ from ropewalk.overlay.parts import NEVER
 from ropewalk.overlay.rules import Rule
 from ropewalk.overlay.words import Address, Letter, Wire
 
-DATA, FREE, HOME, LOCAL = 0, 1, 2, 3
-"""Lanes: of messages in custody, of those without, on the way to a sequencer, and in custody
-without leaving the domain."""
+DATA, FREE, HOME, LOCAL, FORWARDED = 0, 1, 2, 3, 4
+"""Lanes: of messages in custody, of those without, on the way to a sequencer, in custody without
+leaving the domain, and sent on to where their readers have moved."""
 
 
 class Kept(Wire, frozen=True, tag="ck"):

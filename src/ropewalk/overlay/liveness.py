@@ -81,6 +81,7 @@ class Liveness:
         chart, deck = self._deck.chart, self._deck
         ports = chart.ports(deck.me)
         gone = [self.faces.pop(link) for link in list(self.faces) if link not in ports]
+        # A link may come back on a later chart, and its other end may not have seen it go.
         for link, peer in ports.items():
             if link not in self.faces:
                 face = Interface(link, peer, chart.audience(peer), deck.settings)

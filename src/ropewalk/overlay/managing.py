@@ -5,20 +5,28 @@ to the driver as actions, homes of totally ordered topics to `totals`.
 """
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from ropewalk.errors import StoryError
+from ropewalk.overlay.carrying import Carrying
 from ropewalk.overlay.council.cases import CaseLog
 from ropewalk.overlay.council.election import Election
-from ropewalk.overlay.council.handover import Delivered, Frontier
+from ropewalk.overlay.council.handover import Frontier
 from ropewalk.overlay.council.mirrors import Mirrors
 from ropewalk.overlay.council.moving import Moving, Order
 from ropewalk.overlay.council.settings import Pace
-from ropewalk.overlay.council.words import Appoint, Entry, Switch
+from ropewalk.overlay.council.words import Appoint, Entry, Restore, Switch
 from ropewalk.overlay.deck import Deck
-from ropewalk.overlay.events import Carry, GiveBack, Happened, MoveItem, Proposed, TakeOver
+from ropewalk.overlay.draining import Draining
+from ropewalk.overlay.events import GiveBack, Happened, MoveItem, Proposed, TakeOver
 from ropewalk.overlay.parts import NEVER, Office, Part
+from ropewalk.overlay.rules import matches
+from ropewalk.overlay.setup import Setup
 from ropewalk.overlay.totals import Totals
 from ropewalk.overlay.words import Wire
+
+if TYPE_CHECKING:
+    from ropewalk.overlay.agent import Agent
 
 GROUP = "federation"
 
@@ -98,22 +106,21 @@ class Homes:
 class Managing:
     """The council as one agent has it."""
 
-    def __init__(
-        self, deck: Deck, office: Office, totals: Totals, pace: Pace, first: tuple[int, ...]
-    ):
-        self._deck = deck
+    def __init__(self, deck: Deck, agent: "Agent", setup: Setup) -> None:
+        self._deck, self._agent, self._rules = deck, agent, setup.rules
+        office = agent.book
         members, names = sorted(deck.chart.members), deck.chart.names
+        pace, first = setup.council or Pace(), setup.preference
         self.election = Election(office, members, pace, group=GROUP, preference=first)
         self.log = CaseLog(office, self.election)
-        self.homes = Homes(office, self.log, totals)
-        self.delivered = Delivered()
-        """What clients of this broker have got, by stream."""
+        self.homes = Homes(office, self.log, agent.totals)
+        self.carrying = Carrying(deck, setup.rules, agent.interests, agent.keeper, setup.items)
         self.mirrors = Mirrors(
             office,
             self.log,
             names,
-            take=lambda _now, items: deck.out.append(TakeOver(items)),
-            give_back=lambda _now, items: deck.out.append(GiveBack(items)),
+            take=self._take,
+            give_back=self._give_back,
             move=self._move,
         )
         self.moving = Moving(
@@ -122,9 +129,20 @@ class Managing:
             act=self._act,
             delivered=self._frontier,
             on_end=lambda now, item, moved: self.mirrors.ended(now, item, moved=moved),
+            objection=self._objection,
         )
+        self.draining = Draining(
+            deck, office, agent.keeper, agent.arrivals, agent.interests, self.carrying.drained
+        )
+        self.carrying.moving, self.carrying.draining = self.moving, self.draining
+        self.carrying.on_interest = self._adopt
+        self._adopted: set[str] = set()
+        if setup.items:
+            agent.front.carrying = self.carrying
+            agent.arrivals.forwarded = self.carrying.forwarded
         self.log.listeners.append(self._decided)
-        self.parts: list[Part] = [self.election, self.log, self.homes, self.mirrors, self.moving]
+        self.parts: list[Part] = [self.election, self.log, self.homes, self.mirrors]
+        self.parts += [self.moving, self.carrying, self.draining]
 
     def proposed(self, event: Proposed) -> None:
         """A new case base from the planner; only a master can have it decided."""
@@ -133,25 +151,66 @@ class Managing:
 
     def move(self, event: MoveItem) -> None:
         """An item is to go to another broker with its clients."""
-        self.moving.begin(self._deck.now_us, event.item, event.to, event.clients)
+        clients = event.clients or self.carrying.clients_of(event.item)
+        self.moving.begin(self._deck.now_us, event.item, event.to, clients)
 
     def happened(self, event: Happened) -> None:
         """Something that a session ordered is done."""
-        self.moving.happened(self._deck.now_us, event.event)
+        try:
+            self.moving.happened(self._deck.now_us, event.event)
+        except StoryError as error:  # of a session that is over: the driver's answer came late
+            self._deck.tell("makes no sense", str(error))
 
     def _move(self, now_us: int, item: str, to: int) -> None:
-        self._deck.out.append(Carry(item, to, None))
+        """An item goes home, with the clients that came here meanwhile."""
+        self.moving.begin(now_us, item, to, self.carrying.guests(item))
+
+    def _take(self, now_us: int, items: tuple[str, ...]) -> None:
         del now_us
+        for item in items:
+            if self.mirrors.home(item) != self._deck.me:
+                self.carrying.take_over(item)
+        self._deck.out.append(TakeOver(items))
+
+    def _give_back(self, now_us: int, items: tuple[str, ...]) -> None:
+        del now_us
+        for item in items:
+            self.carrying.give_back(item)
+        self._deck.out.append(GiveBack(items))
 
     def _act(self, now_us: int, order: Order) -> None:
+        """Orders are carried out when what was written before them is safe."""
         del now_us
-        self._deck.out.append(Carry("", -1, order))
+        self._agent.book.when_safe(self._deck.written, lambda: self.carrying.do(order))
 
     def _frontier(self, item: str) -> Frontier:
-        del item
-        return self.delivered.frontier()
+        topics = self.carrying.items.get(item, ())
+        return self.carrying.delivered.frontier(lambda t: any(matches(one, t) for one in topics))
+
+    def _objection(self, item: str) -> str:
+        """Why an item cannot come here."""
+        for topic in self.carrying.items.get(item, ()):
+            rule = self._rules.of(topic)
+            if rule.order == "total" or rule.local:
+                return f"{topic} is in total order, or of one domain: its readers stay"
+        return "" if item in self.carrying.items else f"{item} is not known here"
 
     def _decided(self, now_us: int, entry: Entry) -> None:
         if isinstance(entry.body, Switch):
             for broker in entry.body.down:
                 self.moving.dead(now_us, broker)
+            self._adopted = set()
+        if isinstance(entry.body, Switch | Restore):
+            self._adopt()
+
+    def _adopt(self) -> None:
+        """Once for each switch, when the mirror's wish is known here: from then on it gets all."""
+        remote, mirrors = self._agent.interests.remote, self.mirrors
+        for item, mirror in mirrors.moves.items():
+            topics, home = self.carrying.items.get(item, ()), mirrors.home(item)
+            mine = mirror == self._deck.me
+            if item in self._adopted or home not in mirrors.down or home is None:
+                continue
+            if mine or all(mirror in remote.get(topic, ()) for topic in topics):
+                self._adopted.add(item)
+                self.carrying.adopt(item, home, mirror)

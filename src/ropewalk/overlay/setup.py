@@ -1,5 +1,6 @@
 """All that an agent is given at its start."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ropewalk.overlay.chart import Chart
@@ -26,7 +27,8 @@ class Setup:
     """Second paths to some destinations, as links."""
     messengers: dict[str, Messenger] = field(default_factory=dict)
     """Protocols on topics."""
-    """Protocols on topics."""
+    items: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Topics that are moved together."""
     council: Pace | None = None
     """How patient its council is; None for an agent without one."""
     preference: tuple[int, ...] = ()

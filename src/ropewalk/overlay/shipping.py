@@ -241,7 +241,7 @@ class Shipping:
             if parcel.avoid:
                 continue
             row = self._row_around((link,), parcel.letter)
-            if all(row[address.to] == NONE for address in parcel.to):
+            if all(a.to >= len(row) or row[a.to] == NONE for a in parcel.to):
                 self._doubled.discard(link)
                 continue
             self.copied += 1

@@ -89,6 +89,11 @@ class Moving:
         self._written: Sitting | None = None
         self._restarted = self._running = False
 
+    def know(self, names: Sequence[str]) -> None:
+        """The brokers by number, those that have joined included."""
+        if len(names) > len(self.names.names):
+            self.names = Names.of(names)
+
     def begin(self, now_us: int, item: str, to: int, clients: Iterable[str]) -> None:
         """Move an item with its clients, as soon as no other session is on."""
         here = self.state.session

@@ -7,6 +7,7 @@ from typing import Any
 
 from ropewalk.federation.facts import Federation, Topic
 from ropewalk.federation.topics import common
+from ropewalk.overlay.chart import Chart
 from ropewalk.overlay.settings import Settings
 from ropewalk.overlay.simulate.clients import CUSTODY, topic_of
 from ropewalk.overlay.simulate.cores import LetterId
@@ -57,6 +58,8 @@ class Account:
     plan: Plan
     settings: Settings
     journal: Journal
+    last: Chart | None = None
+    """The chart of the last epoch, if there were several."""
 
     @cached_property
     def truth(self) -> Truth:

@@ -44,11 +44,13 @@ class Beliefs:
 
     def _permanently_unsure(self, account: Account) -> Links:
         ends = {frozenset(name.split("--")): e for name, e in self._links.items()}
-        return frozenset(
+        unsure = frozenset(
             ends[frozenset(fault.where)]
             for fault in account.plan.faults
             if fault.kind in UNSURE and fault.end_us is None
         )
+        gone = set(self._links.values()) - set(account.last.link_number) if account.last else ()
+        return unsure | frozenset(gone)
 
     def _walk(self) -> None:
         at, entries = 0, self._entries

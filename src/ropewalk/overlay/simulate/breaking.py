@@ -62,12 +62,16 @@ class Breaker:
             "skew": self._skew,
         }
         acts.get(fault.kind, self._spoil)(fault, begins=begins)
-        self._tell_truth()
+        self.tell_truth()
 
-    def _tell_truth(self) -> None:
-        world = self._world
+    def tell_truth(self) -> None:
+        """Write down what is really up and down; what is not on the chart is neither."""
+        world, chart = self._world, self._world.turns.chart
         links = frozenset(wire.number for wire in world.network.wires if wire.down)
         away = frozenset(host.number for host in world.hosts if host.agent is None or host.frozen)
+        if chart is not None:
+            links |= frozenset(range(len(world.network.wires))) - frozenset(chart.link_number)
+            away |= frozenset(range(len(world.hosts))) - chart.members
         if (links, away) != self._truth:
             self._truth = links, away
             world.note("truth", -1, links, away)
@@ -131,7 +135,7 @@ class Breaker:
             self._close(wire)
         else:
             self._world.network.reopen(wire)
-        self._tell_truth()
+        self.tell_truth()
         next_us = self._world.now_us + fault.by_us
         if down or next_us < end_us:
             next_us = min(next_us, end_us) if down else next_us

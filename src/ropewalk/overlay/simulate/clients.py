@@ -59,6 +59,8 @@ class Clients:
 
     def _subscribe(self, wish: Wish) -> None:
         host = self._world.hosts[wish.broker]
+        if host.retired:
+            return
         host.wants[wish.subscriber, wish.pattern] = wish
         self._world.note("subscribe", wish.broker, wish.subscriber, wish.pattern)
         self._world.hand(host, Subscribed(wish.subscriber, wish.pattern))
@@ -71,25 +73,33 @@ class Clients:
 
     def _confirmed(self, host: Host, action: Confirmed) -> None:
         by = action.by or frozenset(range(len(self._world.hosts)))
-        self._world.note("confirm", host.number, action.subscriber, action.pattern, by)
+        where = self._world.movers.at(host, action.subscriber)
+        self._world.note("confirm", where, action.subscriber, action.pattern, by)
 
     def deliver(self, host: Host, action: Deliver) -> None:
         """The broker hands a letter out; where it must be once, it drops what it has seen."""
         letter = action.letter
         number, identity = number_of(letter.payload), letter.id
+        movers = self._world.movers
         for subscriber in action.subscribers:
+            if movers.strays(host, subscriber):
+                self._world.note("stray", host.number, subscriber, number)
+                continue
             if action.exactly_once:
                 if (identity, subscriber) in host.seen:
                     self._world.note("repeat", host.number, subscriber, number)
                     continue
                 host.seen.add((identity, subscriber))
             if not action.retained:
-                self._world.note("deliver", host.number, subscriber, number, identity)
+                where = movers.at(host, subscriber)
+                self._world.note("deliver", where, subscriber, number, identity)
 
     # Publishers.
 
     def _publish(self, one: Publication, tries: int) -> None:
         host = self._world.hosts[one.broker]
+        if host.retired:
+            return
         if host.agent is None:
             host.backlog.append((one, tries))
             return
@@ -112,7 +122,14 @@ class Clients:
         pause_us = min(physics.retry_us << min(tries, 20), physics.most_retry_us)
         self._world.at(self._world.now_us + pause_us, self._publish, one, tries + 1)
 
-    # What crashes do to them.
+    # What crashes and departures do to them.
+
+    def retire(self, host: Host) -> None:
+        """A broker is to leave: its clients go first."""
+        host.retired = True
+        for wish in tuple(host.wants.values()):
+            self._unsubscribe(wish)
+        host.backlog.clear()
 
     def bereave(self, host: Host) -> None:
         """The agent is gone: what it did not answer is sent again, if it may come twice."""

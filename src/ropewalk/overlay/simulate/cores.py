@@ -1,11 +1,11 @@
 """What the simulator drives: any core with an agent's face; by default the product's own."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from ropewalk.federation.facts import Federation
 from ropewalk.overlay.agent import Agent, Setup
-from ropewalk.overlay.chart import chart_of
+from ropewalk.overlay.chart import Chart, chart_of
 from ropewalk.overlay.council.settings import Pace
 from ropewalk.overlay.events import Action, Event
 from ropewalk.overlay.pairs import alternates_of
@@ -43,14 +43,18 @@ Maker = Callable[[int, int, tuple[Any, ...]], Core]
 """Makes the core of a broker: its number, its incarnation, what its log held."""
 
 
-def agents_of(federation: Federation, settings: Settings) -> Maker:
-    """Makes the product's own agents; the chart is computed once for all."""
-    chart, rules = chart_of(federation), rules_of(federation)
-    second = alternates_of(federation, chart)
+def agents_of(federation: Federation, settings: Settings, charts: Sequence[Chart] = ()) -> Maker:
+    """Makes the product's own agents; the chart is computed once for all.
+
+    Of several charts an agent begins with the first that it is on.
+    """
+    rules, every = rules_of(federation), charts or [chart_of(federation)]
+    second = {} if charts else alternates_of(federation, every[0])
     total = any(topic.contract.order == "total" for topic in federation.topics.values())
     council = Pace() if total or federation.items else None
 
     def make(me: int, incarnation: int, records: tuple[Any, ...]) -> Core:
+        chart = next(one for one in every if me in one.members)
         setup = Setup(
             me=me,
             chart=chart,
@@ -59,6 +63,7 @@ def agents_of(federation: Federation, settings: Settings) -> Maker:
             incarnation=incarnation,
             alternates=second.get(me, {}),
             council=council,
+            items=federation.items,
         )
         return Agent(setup, records=records)
 

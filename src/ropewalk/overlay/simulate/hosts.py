@@ -63,7 +63,7 @@ class Host:
     __slots__ = (
         *("agent", "agent_away", "backlog", "broker_away", "busy_us", "clock", "disk", "due_us"),
         *("frozen", "inbox", "incarnation", "kept", "lanes", "life", "logged", "name", "number"),
-        *("seen", "slow_us", "things", "wants", "waiting"),
+        *("retired", "seen", "slow_us", "things", "wants", "waiting"),
     )
 
     def __init__(self, number: int, name: str) -> None:
@@ -78,6 +78,8 @@ class Host:
         """How many faults keep them down."""
         self.frozen = 0
         """How many faults hold the process still for ever."""
+        self.retired = False
+        """It leaves the federation: its clients have gone."""
         self.busy_us = 0
         """Until then nothing is handled: what happens waits in the inbox."""
         self.slow_us = 0

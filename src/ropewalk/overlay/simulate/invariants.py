@@ -56,7 +56,8 @@ def missing(account: Account) -> list[Missing]:
             continue
         pair = (one.letter, to.broker)
         apart = to.broker not in truth.reached(one.publication.broker, last)
-        fate = "waiting" if apart and pair in journal.custody else "lost"
+        stays = account.last is None or one.publication.broker in account.last.members
+        fate = "waiting" if apart and stays and pair in journal.custody else "lost"
         excused = pair in gone or _forgotten(account, one, to)
         found.append(Missing(one, to, "excused" if excused else fate))
     return found

@@ -12,6 +12,9 @@ Each entry is (time, kind, where, facts ...); where is a broker's or link's numb
     things    broker  things             tell     broker  what about
     carry     link    from numbers hops  (only if words are asked for)
     leak      link    from number topic  far      link  from number hops
+    chart     -1  epoch                  (agents begin to get it)
+    part, join        broker  client     (a client that moves)
+    stray     broker  subscriber number  (given to a client that is elsewhere: lost)
 """
 
 from dataclasses import dataclass, field

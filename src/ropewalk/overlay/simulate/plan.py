@@ -1,9 +1,12 @@
 """What one run is asked to do: who publishes and subscribes when, and what goes wrong meanwhile."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ropewalk.overlay.simulate.faults import Fault
+
+if TYPE_CHECKING:
+    from ropewalk.overlay.simulate.turns import Turn
 
 
 class Publication(NamedTuple):
@@ -31,6 +34,15 @@ class Wish(NamedTuple):
     pattern: str
 
 
+class Shift(NamedTuple):
+    """An item is to move between two brokers, with the clients that it has at the first."""
+
+    at_us: int
+    item: str
+    source: str
+    to: str
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """A whole run: together with the federation and the settings it decides everything."""
@@ -41,6 +53,12 @@ class Plan:
     end_us: int
     """When the run ends: long enough after the last fault that all should be settled."""
     seed: int = 1
+    charts: "tuple[Turn, ...]" = ()
+    """When the federation becomes another one."""
+    moves: tuple[Shift, ...] = ()
+    """When items move, and where to."""
+    mirrors: bool = False
+    """Whether clients of a broker that dies go to the one that takes over."""
 
 
 def payload_of(number: int, size: int = 8) -> bytes:

@@ -11,6 +11,7 @@ from ropewalk.overlay.simulate.cores import Maker, agents_of
 from ropewalk.overlay.simulate.invariants import Missing, Violation, check, missing
 from ropewalk.overlay.simulate.journal import Journal
 from ropewalk.overlay.simulate.plan import Plan
+from ropewalk.overlay.simulate.turns import charts_of, whole_of
 from ropewalk.overlay.simulate.world import Physics, World
 
 
@@ -21,11 +22,8 @@ class Run:
     account: Account
     make: Maker
     physics: Physics
-
-    @property
-    def federation(self) -> Federation:
-        """What was simulated."""
-        return self.account.federation
+    federation: Federation
+    """What was simulated, as it was at the beginning."""
 
     @property
     def plan(self) -> Plan:
@@ -76,6 +74,9 @@ def simulate(
     Raises UsageError for faults of brokers and links that do not exist.
     """
     settings, physics = settings or Settings(), physics or Physics()
-    make = make or agents_of(federation, settings)
-    journal = World(federation, plan, make, settings, physics).run()
-    return Run(Account(federation, plan, settings, journal), make, physics)
+    whole = whole_of(federation, plan.charts)
+    charts = charts_of(federation, plan.charts) if plan.charts else ()
+    make = make or agents_of(whole, settings, charts)
+    journal = World(whole, plan, make, settings, physics, charts).run()
+    last = charts[-1] if charts else None
+    return Run(Account(whole, plan, settings, journal, last), make, physics, federation)

@@ -5,12 +5,13 @@ last entry: events at the same time happen in the order in which they were sched
 """
 
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import Any
 
 from ropewalk.federation.facts import Federation
+from ropewalk.overlay.chart import Chart
 from ropewalk.overlay.events import (
     Action,
     Carry,
@@ -33,8 +34,10 @@ from ropewalk.overlay.simulate.cores import Maker, begin
 from ropewalk.overlay.simulate.faults import last_end_us
 from ropewalk.overlay.simulate.hosts import Host
 from ropewalk.overlay.simulate.journal import Journal
+from ropewalk.overlay.simulate.movers import Movers
 from ropewalk.overlay.simulate.network import Network
 from ropewalk.overlay.simulate.plan import Plan
+from ropewalk.overlay.simulate.turns import Turns
 
 DUE = Due()
 REST_US = 600_000
@@ -71,6 +74,7 @@ class World:
         make: Maker,
         settings: Settings | None = None,
         physics: Physics | None = None,
+        charts: Sequence[Chart] = (),
     ) -> None:
         self.federation, self.plan, self.make = federation, plan, make
         self.settings, self.physics = settings or Settings(), physics or Physics()
@@ -81,6 +85,8 @@ class World:
         self.hosts = [Host(b, name) for b, name in enumerate(federation.graph.names)]
         self.clients = Clients(self)
         self.network = Network(self)
+        self.turns = Turns(self, charts)
+        self.movers = Movers(self)
         self.breaker = Breaker(self)
         self._quiet_us = _last_act_us(plan) + REST_US
         self._calm = 0
@@ -90,9 +96,9 @@ class World:
             Write: self._write,
             Disconnect: lambda host, action: self.network.disconnect(host, action.link),
             Tell: lambda host, action: self.note("tell", host.number, action.what, action.about),
-            TakeOver: lambda host, action: self.note("take over", host.number, action.items),
+            TakeOver: self.movers.taken_over,
             GiveBack: lambda host, action: self.note("give back", host.number, action.items),
-            Carry: lambda host, action: self.note("carry out", host.number, action),
+            Carry: self.movers.carry,
             **self.clients.acts,
         }
 
@@ -114,9 +120,12 @@ class World:
 
     def run(self) -> Journal:
         """Let everything happen until the plan's end."""
+        self.turns.begin()
         for host in self.hosts:
-            self.start(host, settled=self.physics.settled)
+            if self.turns.present(host):
+                self.start(host, settled=self.physics.settled)
         self.clients.begin()
+        self.movers.begin()
         self.breaker.begin()
         self.at(self.physics.sample_us, self._sample)
         collecting = gc.isenabled()
@@ -153,14 +162,18 @@ class World:
 
     def _at_rest(self) -> bool:
         """Nobody is away, waits for anything, keeps anything or holds anything for down."""
-        return all(
-            host.agent is not None
-            and not host.things
-            and not host.waiting
-            and not host.backlog
-            and not host.inbox
-            and not host.agent.custody()
-            for host in self.hosts
+        return (
+            self.turns.done
+            and not self.movers.away
+            and all(
+                host.agent is not None
+                and not host.things
+                and not host.waiting
+                and not host.backlog
+                and not host.inbox
+                and not host.agent.custody()
+                for host in self.turns.members
+            )
         )
 
     def _look(self) -> None:
@@ -183,12 +196,14 @@ class World:
         host.agent = self.make(host.number, host.incarnation, tuple(host.disk.safe))
         self.note("start", host.number, host.incarnation)
         self._after(host, begin(host.agent, self._local(host), settled=settled))
+        self.turns.welcome(host)
         self.clients.welcome(host)
 
     def crash(self, host: Host, *, disk: bool) -> None:
         """An agent is gone at once."""
         if host.agent is None:
             if not disk:
+                self.note("crash", host.number, False, frozenset(host.kept))
                 host.disk.crash(disk=False)
                 host.kept = set()
             return
@@ -314,4 +329,6 @@ def _last_act_us(plan: Plan) -> int:
     """When clients and faults have done all that they are going to do."""
     wishes = (max(one.at_us, one.until_us or 0) for one in plan.wishes)
     published = (one.at_us for one in plan.publications)
-    return max([last_end_us(plan.faults), *wishes, *published])
+    turns = (one.at_us for one in plan.charts)
+    moves = (one.at_us for one in plan.moves)
+    return max([last_end_us(plan.faults), *wishes, *published, *turns, *moves])
