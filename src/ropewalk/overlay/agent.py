@@ -126,8 +126,6 @@ class Agent:
         """What was down when the parts were last told of a change."""
         self._reach: tuple[Any, frozenset[int]] = (None, frozenset())
 
-    # --- what others may ask ----------------------------------------------------------------
-
     @property
     def me(self) -> int:
         """This broker's number."""
@@ -336,8 +334,6 @@ class Agent:
             self.standby.changed(before)
             for part in self.parts:
                 part.changed(self.deck.now_us)
-
-    # --- clients and charts -----------------------------------------------------------------
 
     def _subscribed(self, event: Subscribed) -> None:
         self.front.subscribed(event)

@@ -113,10 +113,6 @@ class Chart:
         """The domain of a broker that may be of a later chart: then it is its own."""
         return self.domain[broker] if broker < len(self.names) else -2 - broker
 
-    def has_left(self, broker: int) -> bool:
-        """Whether a broker was on an earlier chart and is not on this one."""
-        return broker < len(self.names) and broker not in self.members
-
     @cached_property
     def borders(self) -> frozenset[int]:
         """Links between domains."""

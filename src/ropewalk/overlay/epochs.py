@@ -94,7 +94,7 @@ class Epochs:
         """Nothing reaches a broker that has left: keeping letters for it would fill the log."""
         chart = self._deck.chart
         for to in sorted({lane.to for lane in self._custody.everywhere() if lane.entries}):
-            if chart.has_left(to):
+            if to in chart.gone:
                 for kind in KINDS:
                     if given_up := self._custody.take_out(lambda _letter: True, to=to, kind=kind):
                         self._deck.tell("given up", chart.names[to], len(given_up))

@@ -155,7 +155,7 @@ class Interests:
 
     def heed(self, item: Item) -> None:
         """Tell a broker that its wish is known here; one that has left gets nothing from here."""
-        if self._deck.chart.has_left(item.broker):
+        if item.broker in self._deck.chart.gone:
             return
         self._note(item.broker, Heed(item.name, item.incarnation, item.number))
 

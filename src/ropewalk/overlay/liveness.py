@@ -6,10 +6,11 @@ which the newest counts, so that several changes at once cannot be mixed up; nei
 different items notice it by their beats, so that a lost flood is mended.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from ropewalk.overlay.deck import Deck
 from ropewalk.overlay.events import Disconnect
+from ropewalk.overlay.floods import Floods
 from ropewalk.overlay.gazette import Gazette
 from ropewalk.overlay.interface import ASK_EVERY, FAILURE, NORMAL, WAITING, Interface, Shipper
 from ropewalk.overlay.parts import NEVER
@@ -20,32 +21,23 @@ from ropewalk.overlay.words import (
     Beat,
     BeatAck,
     Down,
-    Flood,
-    FloodAck,
     Item,
-    Key,
     LinkStates,
     Test,
     TestAck,
 )
 
-AT_ONCE = 256
-"""Items in one flood: all that a neighbour lacks may be many."""
-MOST_BACKOFF = 16
 MOST_EXTRA = 64
 """Frames beyond a gap that a beat tells; others are told by later ones."""
-ODD_BEATS = 4
-"""Beats with another digest before everything is flooded to a neighbour."""
 SESSION_BITS = 20
 """Sessions of one life: a session's number is new after every restart, and grows."""
 
 
-class Liveness:
+class Liveness(Floods):
     """The interfaces of one agent and what it knows by them."""
 
     def __init__(self, deck: Deck, gazette: Gazette, on_news: Callable[[Item], None]) -> None:
-        self._deck, self._gazette, self._on_news = deck, gazette, on_news
-        self.faces: dict[int, Interface] = {}
+        super().__init__(deck, gazette, on_news)
         self.shipper: Shipper | None = None
         self.away: Callable[[], tuple[int, ...]] = tuple
         """Gateways that are out of reach, as far as edges need to know."""
@@ -53,7 +45,6 @@ class Liveness:
         """When the links that have not passed their test by then are announced as down."""
         self.whole_us = NEVER
         """When everything has been said that counts in this life."""
-        self.wake_us = NEVER
         self.stalled_us = 0
         self._assumed = False
         self._sessions = 0
@@ -261,72 +252,6 @@ class Liveness:
         slow = tuple(face.link for face in faces if face.quality.slow)
         return LinkStates(down, slow, self.away() if part else ())
 
-    def publish(self, item: Item) -> None:
-        """An item of this broker: everybody has to hear of it."""
-        self._on_news(item)
-        self.spread(item, None)
-
-    def spread(self, item: Item, source: Interface | None) -> None:
-        """Flood an item over all links but the one it came over."""
-        key, word, send = item.key, Flood((item,)), self._deck.send
-        for face in self.faces.values():
-            if face is not source and item.domain in face.scopes:
-                face.pending[key] = item
-                send(face.link, word)
-                self._wait(face)
-
-    def _wait(self, face: Interface) -> None:
-        if face.state is FAILURE:
-            return
-        face.state = WAITING
-        if face.again_us == NEVER:
-            settings = self._deck.settings
-            face.backoff_us = max(settings.flood_again_us, int(2 * face.quality.trip_us))
-            face.again_us = self._deck.now_us + face.backoff_us
-            self.wake_us = min(self.wake_us, face.again_us)
-
-    def _flood_again(self, face: Interface) -> None:
-        if not face.pending:
-            face.again_us = NEVER
-            return
-        self._send_floods(face, face.pending.values())
-        most = MOST_BACKOFF * self._deck.settings.flood_again_us
-        face.backoff_us = min(2 * face.backoff_us, most)
-        face.again_us = self._deck.now_us + face.backoff_us
-
-    def _send_floods(self, face: Interface, items: Iterable[Item]) -> None:
-        some = list(items)
-        for start in range(0, len(some), AT_ONCE):
-            self._deck.send(face.link, Flood(tuple(some[start : start + AT_ONCE])))
-        self._wait(face)
-
-    def flood_came(self, face: Interface, items: Iterable[Item], *, answer: bool = True) -> None:
-        """News, or what is known already: it is acknowledged in either case.
-
-        Unless it crosses the same on its way there: each stands for the other's acknowledgement
-        (as in RFC 2328, 13.5). If one of them is lost, the other comes again and is acknowledged.
-        """
-        stamps, pending, gazette, me = [], face.pending, self._gazette, self._deck.me
-        for item in items:
-            key, incarnation, number = item.key, item.incarnation, item.number
-            waits, known = pending.get(key), gazette.items.get(key)
-            if waits is not None and waits.number == number and waits.incarnation == incarnation:
-                # The neighbour has it, or it would not say so; it will find the same of this one.
-                self._settled(face, key)
-            else:
-                stamps.append((key, incarnation, number))
-            if known is not None and known.number == number and known.incarnation == incarnation:
-                continue  # Most of what comes has come another way before.
-            if item.broker == me:
-                self._of_myself(item)
-            elif gazette.is_news(item):
-                self._on_news(item)
-                self.spread(item, face)
-            else:
-                self._correct(face, item, key)
-        if answer and stamps:
-            self._deck.send(face.link, FloodAck(tuple(stamps)))
-
     def _of_myself(self, item: Item) -> None:
         """What others say of this broker: newer than all it said, or what it no longer wants."""
         before = self._deck.incarnation
@@ -358,30 +283,6 @@ class Liveness:
                 self.publish(self._gazette.announce(item.kind, item.name, item.body, item.domain))
         self.contradict()
 
-    def _correct(self, face: Interface, item: Item, key: Key) -> None:
-        """A neighbour that says what is out of date is told what is newer."""
-        known = self._gazette.items.get(key)
-        if known is None or key in face.pending:
-            return
-        if (known.incarnation, known.number) != (item.incarnation, item.number):
-            face.pending[key] = known
-            self._deck.send(face.link, Flood((known,)))
-            self._wait(face)
-
-    def flood_acknowledged(self, face: Interface, word: FloodAck) -> None:
-        """Strike off the list what has come."""
-        for key, incarnation, number in word.stamps:
-            waits = face.pending.get(key)
-            if waits is not None and (waits.incarnation, waits.number) == (incarnation, number):
-                self._settled(face, key)
-
-    def _settled(self, face: Interface, key: Key) -> None:
-        del face.pending[key]
-        if not face.pending:
-            face.again_us = NEVER
-            if face.state is WAITING:
-                face.state = NORMAL
-
     def beat_came(self, face: Interface, beat: Beat) -> None:
         """A regular heartbeat."""
         deck = self._deck
@@ -399,15 +300,6 @@ class Liveness:
         if face.quality.judge(deck.settings) and face.up:
             deck.tell("link slow" if face.quality.slow else "link fast again", face.link)
             self.announce()
-
-    def _compare(self, face: Interface, beat: Beat) -> None:
-        same = beat.digest == self._gazette.digest(face.scopes)
-        face.odd = 0 if same else face.odd + 1
-        if face.odd > ODD_BEATS and not face.pending:
-            face.odd = 1  # still not the same
-            items = self._gazette.within(face.scopes)
-            face.pending.update({one.key: one for one in items})
-            self._send_floods(face, items)
 
     def trip_measured(self, face: Interface, word: BeatAck) -> None:
         """The answer to a beat: how long the way there and back takes."""
