@@ -5,7 +5,7 @@ from random import Random
 import msgspec
 import pytest
 
-from ropewalk.federation.facts import Contract, Topic
+from ropewalk.federation.facts import Contract, Domain, Topic
 from ropewalk.overlay.chart import chart_of
 from ropewalk.overlay.events import (
     Accepted,
@@ -393,3 +393,40 @@ def test_news_of_brokers_and_links_of_a_later_chart_are_no_nonsense() -> None:
     bench.run(500)
     assert agent.interests.destinations("t") == (7,)
     assert len(agent.custody()) == 1
+
+
+def test_a_narrow_link_is_never_overfilled_by_its_own_end() -> None:
+    """What is sent at once or again waits for room, or most of it is dropped time and again."""
+    bench = Bench(federation("a-b b-c", ONCE), settings=Settings(link_queue=8, window=64))
+    bench.subscribe("c")
+    bench.run(50)
+    bench.publish("a", 300, every_us=50)
+    bench.run(100)
+    bench.cut("b-c")
+    bench.run(400)
+    bench.pass_word = lambda _b, _link, _word: True
+    bench.run(4_000)
+    assert bench.delivered("c") == list(range(300))
+    assert bench.agent("a").shipping.dropped["link full"] == 0
+
+
+def test_a_topic_that_a_pattern_keeps_in_its_domain_is_not_spoken_of_outside() -> None:
+    topics = {"local/#": Topic(scope="domain", contract=ONCE)}
+    domains = {"one": Domain(gateways=("a", "b")), "two": Domain(gateways=("c", "d"))}
+    bench = Bench(federation("a-b b-d a-c c-d", topics=topics, domains=domains))
+    bench.subscribe("b", "local/x")
+    bench.run(100)
+    assert (INTEREST, 1, "local/x") in bench.agent("a").gazette.items
+    assert (INTEREST, 1, "local/x") not in bench.agent("d").gazette.items
+
+
+def test_a_total_order_whose_home_is_outside_its_domain_is_refused() -> None:
+    contract = Contract(delivery="exactly-once", order="total", home="a")
+    topics = {"t": Topic(publishers=("c",), scope="domain", contract=contract)}
+    domains = {"one": Domain(gateways=("a", "b")), "two": Domain(gateways=("c", "d"))}
+    bench = Bench(federation("a-b b-d a-c c-d", topics=topics, domains=domains))
+    bench.run(100)
+    bench.publish("c")
+    bench.run(100)
+    [refused] = [a for _, _, a in bench.done if isinstance(a, Refused)]
+    assert "home a is outside" in refused.reason

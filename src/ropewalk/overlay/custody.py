@@ -272,16 +272,18 @@ class Custody:
             self.pump(lane)
 
     def resend(self, lane: Lane) -> None:
-        """Everything of a lane that is on its way, once more."""
-        now = self._deck.now_us
-        numbers = list(lane.flying)
-        self.resent += len(numbers)
-        for number in numbers:
-            lane.flying[number] = now
+        """Everything of a lane that is on its way, once more; what has no room waits again."""
+        deck, numbers = self._deck, list(lane.flying)
+        for i, number in enumerate(numbers):
+            if not self._room(lane):
+                lane.take_back(numbers[i:])
+                break
+            self.resent += 1
+            lane.flying[number] = deck.now_us
             parcel = Parcel(lane.entries[number].letter, (lane.address(number),))
             self._shipping.forward((parcel,))
         if numbers:
-            lane.due_us = now + lane.backoff * self._deck.settings.resend_us
+            lane.due_us = deck.now_us + lane.backoff * deck.settings.resend_us
             self.wake_us = min(self.wake_us, lane.due_us)
 
     # --- restart ----------------------------------------------------------------------------

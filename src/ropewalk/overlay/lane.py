@@ -114,6 +114,12 @@ class Lane:
         if entry.order == "priority":
             heappush(self.urgent, (-entry.letter.priority, number))
 
+    def take_back(self, numbers: list[int]) -> None:
+        """Letters that were on their way wait again, before all others."""
+        for number in numbers:
+            del self.flying[number]
+        self.waiting.extendleft(reversed(numbers))
+
     @property
     def idle(self) -> bool:
         """Whether nothing waits."""

@@ -226,7 +226,10 @@ class Shipping:
         """Whether more of this agent's own messages should go out towards a broker now."""
         link = (self.home_row() if home else self.row())[to]
         face = self._liveness.faces.get(link)
-        return face is None or 2 * face.in_flight < self._deck.settings.link_queue
+        if face is None:
+            return True
+        gathered = len(self.parcels.get(link, ()))
+        return 2 * (face.in_flight + gathered) < self._deck.settings.link_queue
 
     # --- links that fail --------------------------------------------------------------------
 
