@@ -135,7 +135,13 @@ class Front:
             return f"{self._deck.name(self._deck.me)} leaves the federation"
         if not (self.synced_home if rule.local else self.synced):
             return "who subscribes is not known here yet"
+        if kind == HOME and rule.local and not self._is_near(destinations[0]):
+            return f"its home {self._deck.name(destinations[0])} is outside the topic's domain"
         return self._custody.objection(destinations, kind) if rule.custody else None
+
+    def _is_near(self, broker: int) -> bool:
+        chart = self._deck.chart
+        return chart.domain_of(broker) == chart.domain[self._deck.me]
 
     def _letter(self, event: Published, rule: Rule, stamp: Any) -> Letter:
         return Letter(
@@ -263,7 +269,7 @@ class Front:
                 self._send_late(letter, item.broker)
 
     def _send_late(self, letter: Letter, to: int) -> None:
-        if letter.domain not in (-1, self._deck.chart.domain_of(to)):
+        if letter.domain >= 0 and not self._is_near(to):
             return
         kind = DATA if letter.domain < 0 else LOCAL
         taken = self._custody.keep(letter, (to,), UNORDERED, kind=kind, late=True)

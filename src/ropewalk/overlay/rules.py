@@ -83,7 +83,9 @@ class Rules:
 
     def local(self, pattern: str) -> bool:
         """Whether a subscription to a pattern concerns topics of one domain only."""
-        rule = self.named.get(pattern) or dict(self.patterns).get(pattern)
+        if not is_pattern(pattern):
+            return self.of(pattern).local
+        rule = dict(self.patterns).get(pattern)
         return rule.local if rule else False
 
     def _by_pattern(self, topic: str) -> Rule:
