@@ -90,10 +90,10 @@ class Arrivals:
         if lane is None:
             lane = self.lanes[key] = Release(*key, self._deck.settings.held)
         freed = lane.arrived(address.incarnation, address, letter)
-        if address.late:
-            self._late.add(letter.id)
         if not freed:
             self.doubles += 1
+        elif address.late:
+            self._late.add(letter.id)
         self._dirty.add(key)
         if self.wake_us == NEVER:
             self.wake_us = self._deck.now_us + self._deck.settings.receipt_us
