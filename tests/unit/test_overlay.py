@@ -488,6 +488,23 @@ def test_an_agent_without_its_disk_learns_who_subscribes_before_it_accepts() -> 
     assert bench.delivered("d") == [0, 1]
 
 
+def test_two_that_lost_their_disks_do_not_make_each_other_believe_that_nobody_subscribes() -> None:
+    bench = square()
+    for b in (0, 1):
+        bench.stop(b)
+        bench.logs[b] = []
+    bench.run(300)
+    bench.pass_word = lambda _b, link, _word: link == bench.link("a-b")
+    for b in (0, 1):
+        bench.start(b, incarnation=2)
+    bench.run(400)
+    assert not bench.agent("a").front.synced
+    bench.pass_word = lambda _b, _link, _word: True
+    bench.run(600)
+    assert bench.agent("a").front.synced
+    assert bench.agent("a").interests.destinations("t") == (3,)
+
+
 # Epochs.
 
 

@@ -172,6 +172,7 @@ class Agent:
         if not settled:
             self.arrivals.start()
         self.front.begin([face.peer for face in self.liveness.faces.values()], settled=settled)
+        self.liveness.knows = self.front.in_touch
         return self._finish()
 
     def handle(self, event: Event, now_us: int) -> list[Action]:
@@ -267,8 +268,9 @@ class Agent:
         if word.epoch > self.deck.chart.epoch and self.epochs.seen(word.epoch):
             self._moved = True
         self.liveness.beat_came(face, word)
-        if not self.front.in_touch and face.up and face.odd == 0:
+        if not self.liveness.knows and self.liveness.agrees(face, word):
             self.front.agreed(face.peer)
+            self.liveness.knows = self.front.in_touch
 
     def _frame(self, face: Interface, word: Frame) -> None:
         if word.epoch > self.deck.chart.epoch and self.epochs.seen(word.epoch):

@@ -46,6 +46,8 @@ class Liveness(Floods):
         self.whole_us = NEVER
         """When everything has been said that counts in this life."""
         self.stalled_us = 0
+        self.knows = True
+        """Whether this agent knows who subscribes; its beats say so."""
         self._assumed = False
         self._sessions = 0
         self.false_alarms = self.deaths = 0
@@ -129,6 +131,7 @@ class Liveness(Floods):
                 face.peer_session,
                 face.got,
                 tuple(sorted(face.extra)[:MOST_EXTRA]) if face.extra else (),
+                self.knows,
             ),
         )
         self.stalled_us = 0
@@ -300,6 +303,15 @@ class Liveness(Floods):
         if face.quality.judge(deck.settings) and face.up:
             deck.tell("link slow" if face.quality.slow else "link fast again", face.link)
             self.announce()
+
+    def agrees(self, face: Interface, beat: Beat) -> bool:
+        """Whether a neighbour knows who subscribes, and this agent knows the same.
+
+        Two that have lost their disks agree on nothing: one of them must know. In the first life
+        there is nothing to know yet, and after a while nobody knows better.
+        """
+        first = self._deck.incarnation == 1 or self.whole_us == NEVER
+        return face.up and face.odd == 0 and (beat.knows or first)
 
     def trip_measured(self, face: Interface, word: BeatAck) -> None:
         """The answer to a beat: how long the way there and back takes."""

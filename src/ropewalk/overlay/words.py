@@ -88,6 +88,8 @@ class Beat(Wire, frozen=True, tag="b"):
     """All frames up to this one of that session have come."""
     extra: tuple[int, ...] = ()
     """Frames beyond it that have come."""
+    knows: bool = True
+    """The sender knows who subscribes: one that agrees with it knows, too."""
 
 
 class BeatAck(Wire, frozen=True, tag="B"):

@@ -4,6 +4,7 @@ Run `check(account)`. A violation carries a code of `rules.toml`, a sentence, an
 messages and brokers concerned, from which `story` tells what happened.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations, pairwise
@@ -151,8 +152,7 @@ def disordered(account: Account) -> Iterator[Violation]:
             yield from _out_of_turn(account, reader, some)
     for topic in account.topics:
         if account.topics[topic].contract.order == "total":
-            readers = {reader[1:]: some for reader, some in in_order.items() if reader[0] == topic}
-            yield from _disagreeing(account, topic, readers)
+            yield from _disagreeing(account, topic, _lives(account, topic))
 
 
 def _in_order(account: Account) -> dict[tuple[str, int, str], list[Delivery]]:
@@ -166,6 +166,21 @@ def _in_order(account: Account) -> dict[tuple[str, int, str], list[Delivery]]:
                 topic = account.publications[one.number].topic
                 found.setdefault((topic, broker, subscriber), []).append(one)
     return found
+
+
+def _lives(account: Account, topic: str) -> dict[tuple[int, str, int], list[Delivery]]:
+    """First deliveries of a topic by reader and life of its disk.
+
+    A reader that has lost its disk has forgotten what it delivered, and begins anew.
+    """
+    found: dict[tuple[int, str, int], dict[int, Delivery]] = {}
+    for (broker, subscriber), some in account.delivered.items():
+        lost = [us for us, _ in account.destroyed.get(broker, ())]
+        for one in some:
+            if account.publications[one.number].topic == topic:
+                life = bisect_left(lost, one.us)
+                found.setdefault((broker, subscriber, life), {}).setdefault(one.number, one)
+    return {reader: list(first.values()) for reader, first in found.items()}
 
 
 def _out_of_turn(
@@ -193,7 +208,7 @@ def _out_of_turn(
 
 
 def _disagreeing(
-    account: Account, topic: str, readers: Mapping[tuple[int, str], list[Delivery]]
+    account: Account, topic: str, readers: Mapping[tuple[int, str, int], list[Delivery]]
 ) -> Iterator[Violation]:
     pairs = list(combinations(sorted(readers), 2))
     if len(readers) > MOST_READERS:
