@@ -1,19 +1,19 @@
 # Every target sets up what it needs; nothing has to be installed before but python3 and make.
 RUN := .venv/bin/
 
-.PHONY: setup demo test lint format bench docs clean
+.PHONY: setup demo test lint format bench bench-failover docs clean
 .DEFAULT_GOAL := demo
 
 setup: .venv/.ready
 
-.venv/.ready: pyproject.toml constraints.txt tools/setup.sh
+.venv/.ready: pyproject.toml constraints.txt tools/setup.sh tools/brokers.sh
 	@sh tools/setup.sh
 
 demo: setup
 	@$(RUN)ropewalk demo
 
 test: setup
-	@$(RUN)python -m pytest
+	@sh tools/test.sh
 
 lint: setup
 	@$(RUN)ruff check
@@ -26,7 +26,12 @@ format: setup
 	@$(RUN)ruff format
 
 bench: setup
-	@for one in benchmarks/[!_]*.py; do $(RUN)python $$one || exit 1; done
+	@for one in $(filter-out benchmarks/failover.py,$(wildcard benchmarks/[!_]*.py)); do \
+		$(RUN)python $$one || exit 1; done
+
+bench-failover: setup
+	@$(RUN)python benchmarks/failover.py
+	@$(RUN)python benchmarks/agent_throughput.py
 
 docs: setup
 	@$(RUN)python tools/reference.py

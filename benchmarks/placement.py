@@ -17,7 +17,7 @@ from ropewalk.placement import Objective, Problem, Spread, place, problem
 from ropewalk.placement.judge import product_of
 from ropewalk.placement.performance import Reals
 from ropewalk.placement.policies import policies
-from ropewalk.placement.problem import Ints
+from ropewalk.placement.problems import Ints
 from ropewalk.placement.repair import nearest_correlation
 from ropewalk.placement.risk import margins
 from ropewalk.placement.rivals.genetic import genetic

@@ -34,7 +34,8 @@ pip() {
         exit 1
     fi
 }
-pip install --constraint constraints.txt hatchling editables
+# Without isolation every build needs its tools here: hatchling builds ours, setuptools PySpark's.
+pip install --constraint constraints.txt --upgrade hatchling editables setuptools
 pip install --constraint constraints.txt --no-build-isolation --editable '.[dev]'
 echo "setup: compiling kernels (once)" >&2
 .venv/bin/ropewalk generate six-broker | .venv/bin/ropewalk smv - >/dev/null
@@ -43,4 +44,5 @@ echo "setup: compiling kernels (once)" >&2
 echo "setup: preparing Spark (once)" >&2
 .venv/bin/python -m ropewalk.pipeline.quick >/dev/null 2>&1 || true
 .venv/bin/python -m ropewalk.pipeline.audit.warm
+sh tools/brokers.sh
 touch .venv/.ready

@@ -4,6 +4,7 @@
     ├── InputError            what was given cannot be used; carries findings (exit 2)
     │   └── FederationError   a federation file with faults, all of them
     ├── UsageError            a call or command line that makes no sense (exit 2)
+    ├── LabError              a lab, or a process of it, that does not start or answer (exit 2)
     ├── MissingJavaError      Spark needs a JDK 17+ and none was found (exit 2)
     └── StoryError            an event that cannot happen now; carries what led there
 
@@ -35,6 +36,10 @@ class FederationError(InputError):
 
 class UsageError(RopewalkError):
     """A call or command line that makes no sense; the message says what to write."""
+
+
+class LabError(RopewalkError):
+    """A lab, or a process of it, that does not start or answer; the message has its last words."""
 
 
 class MissingJavaError(RopewalkError):

@@ -10,7 +10,7 @@ from scipy.special import log_ndtr, ndtr
 
 from ropewalk.placement.judge import rejections
 from ropewalk.placement.performance import Reals
-from ropewalk.placement.problem import Ints, Problem, Rules, Spread, problem
+from ropewalk.placement.problems import Ints, Problem, Rules, Spread, problem
 from ropewalk.placement.solve.scores import FAR, Objective
 
 KINDS = ("dense", "factors", "mixed", "singular", "flat")

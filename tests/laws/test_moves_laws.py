@@ -142,10 +142,10 @@ MIRRORED = replace(
 )
 
 
-def mirrored() -> Run:
+def mirrored(*, quick: bool = False, seed: int = 1) -> Run:
     load = Load(rate_msgs_s=30, duration_us=8 * S, settle_us=12 * S)
-    plan = plan_of(MIRRORED, parse_faults("at 2 s crash a for 3 s"), load)
-    return simulate(MIRRORED, replace(plan, mirrors=True))
+    plan = plan_of(MIRRORED, parse_faults("at 2 s crash a for 3 s"), load, seed=seed)
+    return simulate(MIRRORED, replace(plan, mirrors=True, quick=quick))
 
 
 def test_clients_of_a_dead_broker_miss_nothing_at_its_mirror(
@@ -156,3 +156,20 @@ def test_clients_of_a_dead_broker_miss_nothing_at_its_mirror(
     assert [entry[2] for entry in done.journal.of("join")] == [1, 0]  # there, and home again
     monkeypatch.setattr(Carrying, "adopt", lambda *_: None)
     assert "S001" in codes(mirrored())
+
+
+@pytest.mark.parametrize("seed", range(1, 6))
+def test_clients_that_are_at_the_mirror_before_it_takes_over_miss_nothing_either(
+    seed: int,
+) -> None:
+    done = mirrored(quick=True, seed=seed)
+    assert not done.violations
+    assert [entry[2] for entry in done.journal.of("join")] == [1, 0]
+
+
+@pytest.mark.parametrize(("where", "part"), [(Carrying, "adopt"), (Berth, "board")])
+def test_without_one_of_its_parts_they_would(
+    where: type, part: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(where, part, lambda *_: None)
+    assert "S001" in codes(mirrored(quick=True))

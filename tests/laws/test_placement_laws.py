@@ -17,9 +17,9 @@ from hypothesis.extra.numpy import arrays
 from ropewalk.errors import UsageError
 from ropewalk.placement.judge import rejections
 from ropewalk.placement.moves import relabelled, settled, way
-from ropewalk.placement.place import best_of, place
+from ropewalk.placement.placing import best_of, place
 from ropewalk.placement.policies import CaseBase, case_base, policies, policy, quiet
-from ropewalk.placement.problem import Ints, Problem, Spread, problem
+from ropewalk.placement.problems import Ints, Problem, Spread, problem
 from ropewalk.placement.repair import repaired
 from ropewalk.placement.risk import margins, moments
 from ropewalk.placement.solve import starts
@@ -47,7 +47,7 @@ from tests.laws.placement_world import (
     world,
 )
 
-place_module = import_module("ropewalk.placement.place")  # the package has a function `place`
+place_module = import_module("ropewalk.placement.placing")  # the package has a function `place`
 LITTLE = Effort(4_000, 10, 3)
 
 

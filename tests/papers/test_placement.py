@@ -14,7 +14,7 @@ from ropewalk.federation.facts import Performance
 from ropewalk.placement import Objective, Problem, Spread, problem, rejections
 from ropewalk.placement.judge import floor_of, product_of, value_of
 from ropewalk.placement.performance import Reals, Traffic, work_s
-from ropewalk.placement.problem import Ints
+from ropewalk.placement.problems import Ints
 from ropewalk.placement.repair import nearest_correlation, repaired
 from ropewalk.placement.risk import margins, risk_of
 from ropewalk.placement.rivals.genetic import genetic

@@ -2,9 +2,13 @@
 
 from collections.abc import Iterable
 
+from ropewalk.overlay import Agent, Setup, chart_of, rules_of
 from ropewalk.overlay.arrivals import Arrivals
-from ropewalk.overlay.berths import Berth
+from ropewalk.overlay.berths import Berth, Emptied
+from ropewalk.overlay.carrying import STRAGGLERS_US
 from ropewalk.overlay.council.handover import Frontier
+from ropewalk.overlay.council.settings import Pace
+from ropewalk.overlay.events import Deliver, Due, Subscribed, Write
 from ropewalk.overlay.order.release import Release
 from ropewalk.overlay.parts import NEVER
 from ropewalk.overlay.simulate.movers import cases_of
@@ -108,3 +112,24 @@ def test_the_next_broker_of_the_file_is_the_mirror() -> None:
     base = cases_of(RING)
     assert base.items["desk"] == ("a", 1.0)
     assert base.advice(["a"]).moves == {"desk": "b"}
+
+
+def test_a_mirror_keeps_for_a_minute_what_comes_for_those_who_have_not_come() -> None:
+    agent = Agent(Setup(me=0, chart=chart_of(RING), rules=rules_of(RING), items=RING.items,
+                        council=Pace()))  # fmt: skip
+    agent.start(0, settled=True)
+    assert agent.managing is not None
+    carrying = agent.managing.carrying
+    carrying.take_over("desk", 0)
+    agent.handle(Due(), 1)
+    agent.front.deliver(letter(1, topic="prices"), late=False)
+    assert numbers(carrying.berths["desk"].waiting) == [1]
+    assert carrying.wake_us == STRAGGLERS_US
+    written = [one.record for one in agent.handle(Due(), STRAGGLERS_US) if isinstance(one, Write)]
+    assert Emptied("desk", leaving=False) in written
+    agent.front.deliver(letter(2, topic="prices"), late=False)
+    assert not list(carrying.berths["desk"].waiting)
+    agent.handle(Subscribed("late", "prices"), STRAGGLERS_US + 1)
+    agent.front.deliver(letter(3, topic="prices"), late=False)
+    given = [one for one in agent.handle(Due(), STRAGGLERS_US + 2) if isinstance(one, Deliver)]
+    assert [(one.letter.number, one.subscribers) for one in given] == [(3, ("late",))]

@@ -19,7 +19,7 @@ from ropewalk.placement.inputs import Input, peaks_of, problem_of
 from ropewalk.placement.judge import rejections, standings, value_of, why_not
 from ropewalk.placement.moves import way
 from ropewalk.placement.performance import Reals, delay_s
-from ropewalk.placement.place import best_of
+from ropewalk.placement.placing import best_of
 from ropewalk.placement.plan import digest_of, plan_of, plan_text, read_plan
 from ropewalk.placement.policies import policies, policy
 from ropewalk.placement.risk import Peaks, loads_seen, margins, risk_of

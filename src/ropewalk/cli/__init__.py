@@ -11,9 +11,11 @@ import typer
 import typer.core
 
 from ropewalk.cli import (
+    agent,
     demo,
     diff,
     explain,
+    fault,
     generate,
     lab,
     new,
@@ -35,7 +37,7 @@ class Verbs(typer.core.TyperGroup):
 
     ORDER = (
         *("new", "generate", "read", "verify", "diff", "smv", "route", "paths"),
-        *("place", "pipeline", "lab", "trace"),
+        *("place", "pipeline", "lab", "fault", "agent", "trace"),
         *("explain", "schema", "demo"),
     )
 
@@ -69,6 +71,8 @@ app.command("paths")(paths.paths)
 app.add_typer(place.app, name="place")
 app.add_typer(pipeline.app, name="pipeline")
 app.add_typer(lab.app, name="lab")
+app.command("agent")(agent.agent)
+app.command("fault")(fault.fault)
 app.add_typer(trace.app, name="trace")
 app.command("demo")(demo.demo)
 app.command("explain")(explain.explain)

@@ -1,4 +1,4 @@
-"""`ropewalk lab`: try things where nothing can break; `lab simulate`."""
+"""`ropewalk lab`: try things where nothing can break: `lab simulate`; `lab_live` has the rest."""
 
 from functools import partial
 from pathlib import Path
@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ropewalk.cli import lab_live
 from ropewalk.cli.contract import Json, contract, finish, progress
+from ropewalk.cli.drive import drive
 from ropewalk.cli.files import load_from
 from ropewalk.cli.packets import SCENARIO, reconvergence
 from ropewalk.errors import UsageError
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from ropewalk.overlay.simulate.faults import Fault
 
 app = typer.Typer(
-    help="Try a federation where nothing can break: lab simulate FILE --random 5.",
+    help="Try a federation where nothing can break: lab simulate FILE --random 5, lab up FILE.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -29,9 +31,7 @@ SHRINKING = 150
 MOST_RUNS = 100_000
 
 
-@app.callback()
-def _lab() -> None:
-    """A group even while it has one command."""
+app.command("drive")(drive)
 
 
 @app.command("simulate")
@@ -129,6 +129,9 @@ def simulate(
         text += ["\n" + "\n".join(story)] if story else []
         outcome = Document("lab simulate", "findings" if findings else "ok", summary, findings)
         finish(outcome, as_json=as_json, text="\n".join(text))
+
+
+lab_live.add_to(app)
 
 
 def _check_picture(plot: Path | None) -> None:

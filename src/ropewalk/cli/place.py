@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ropewalk.pipeline.folders import Work
     from ropewalk.pipeline.rates.stats import Stats
     from ropewalk.placement.inputs import Input
-    from ropewalk.placement.place import Placed
+    from ropewalk.placement.placing import Placed
 
 app = typer.Typer(
     cls=Unnamed,
@@ -238,7 +238,7 @@ def _placed(
     failures: int,
     seed: int,
 ) -> "Placed":
-    from ropewalk.placement.place import place
+    from ropewalk.placement.placing import place
 
     return place(
         found.problem,

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ropewalk.federation.facts import Performance
     from ropewalk.pipeline.rates.stats import Stats
     from ropewalk.placement.inputs import Input
-    from ropewalk.placement.place import Placed
+    from ropewalk.placement.placing import Placed
     from ropewalk.placement.plan import ReadPlan
 
 

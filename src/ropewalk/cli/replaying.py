@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from ropewalk.pipeline.rates.peaks import PeakRule
     from ropewalk.pipeline.session import SparkSession
     from ropewalk.placement.inputs import Input
-    from ropewalk.placement.problem import Ints
+    from ropewalk.placement.problems import Ints
 
 
 def replayed(

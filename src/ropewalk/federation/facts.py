@@ -115,6 +115,8 @@ class Broker:
     """Whose software it runs."""
     url: Reference | None = None
     """Where it listens, without user and password."""
+    watch: Annotated[str, Field(pattern=r"^(leaf|http|https)://\S+$")] | None = None
+    """Where its subscriptions can be seen: leaf://HOST:PORT[?monitor=PORT] or http://HOST:PORT."""
     credentials: Annotated[str, Field(pattern=r"^(env:\S+|file:\S.*)$")] | None = None
     """Where its secret is kept: env:NAME or file:PATH."""
     address: Reference | None = None
@@ -329,6 +331,8 @@ class Federation:
     __pydantic_config__ = CLOSED
     name: Annotated[Name, Field(alias="federation")]
     """Its name."""
+    epoch: Annotated[int, Field(strict=True, ge=1)] = 1
+    """Raised with each change of brokers or links that agents at work shall take over."""
     sites: dict[Name, Site] = field(default_factory=dict)
     """Places by name."""
     domains: dict[Name, Domain] = field(default_factory=dict)

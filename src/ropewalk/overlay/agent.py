@@ -6,7 +6,8 @@ delivered here), `interests` (who wants what), and parts that talk by notes (`pa
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, cast
 
 from ropewalk.overlay.arrivals import Arrivals
 from ropewalk.overlay.custody import Custody
@@ -33,13 +34,12 @@ from ropewalk.overlay.interests import Interests
 from ropewalk.overlay.interface import FAILURE, Interface
 from ropewalk.overlay.liveness import Liveness
 from ropewalk.overlay.logbook import Logbook
-from ropewalk.overlay.managing import Managing
 from ropewalk.overlay.parts import NEVER, Part
 from ropewalk.overlay.setup import Setup
 from ropewalk.overlay.shipping import Shipping, View
 from ropewalk.overlay.standby import Standby
 from ropewalk.overlay.totals import Totals
-from ropewalk.overlay.view import LetterId, custody_of, memory_of, records_of
+from ropewalk.overlay.view import LetterId, custody_of, memory_of, records_of, things_of
 from ropewalk.overlay.words import (
     INTEREST,
     LINKS,
@@ -56,6 +56,9 @@ from ropewalk.overlay.words import (
     TestAck,
     Word,
 )
+
+if TYPE_CHECKING:
+    from ropewalk.overlay.managing import Managing
 
 __all__ = ["Agent", "Setup"]
 
@@ -74,9 +77,7 @@ class Agent:
         self.book = Logbook(deck, self.shipping.note, self.reachable)
         self.keeper = Custody(deck, self.shipping)
         self.keeper.alternates = dict(setup.alternates)
-        self.arrivals = Arrivals(
-            deck, self.shipping, setup.rules, lambda letter, late: self.front.deliver(letter, late)
-        )
+        self.arrivals = Arrivals(deck, self.shipping, setup.rules)
         self.shipping.arrived = self.arrivals.arrived
         self.standby = Standby(deck, self.gazette, self.liveness, self.shipping, self.arrivals)
         self.interests = Interests(
@@ -94,10 +95,11 @@ class Agent:
             self.shipping,
             self.keeper,
             self.interests,
-            when_safe=self.book.when_safe,
+            book=self.book,
             messengers=setup.messengers,
             deliver_local=setup.deliver_local,
         )
+        self.arrivals.deliver = self.front.deliver
         self.totals = Totals(
             deck,
             setup.rules,
@@ -118,7 +120,9 @@ class Agent:
             self.parts += [self.totals.sequencer, self.totals.desk]
         self.managing: Managing | None = None
         if setup.council is not None:
-            self.managing = Managing(deck, self, setup)
+            from ropewalk.overlay import managing  # with the planner's modules, which take 1 s
+
+            self.managing = managing.Managing(deck, self, setup)
             self.parts += self.managing.parts
         self.wake_us = NEVER
         self._moved = False
@@ -134,19 +138,15 @@ class Agent:
     @property
     def things(self) -> tuple[int, ...]:
         """What it holds for down: links by number, brokers as -1 - number; its colour."""
-        chart, dead = self.deck.chart, self.gazette.dead
-        links = chart.essential(self.gazette.down, dead)
-        return tuple(sorted([*links, *(-1 - b for b in dead)]))
+        return things_of(self)
 
     def reachable(self) -> frozenset[int]:
         """Brokers to which there is a way, this one included."""
         row = self.shipping.row()
         if self._reach[0] is not row:
-            dead = self.gazette.dead
+            dead, me = self.gazette.dead, self.me
             members = self.deck.chart.members
-            found = frozenset(
-                b for b in members if row[b] != -1 and (b not in dead or b == self.me)
-            )
+            found = frozenset(b for b in members if row[b] != -1 and (b not in dead or b == me))
             self._reach = (row, found)
         return self._reach[1]
 
@@ -184,8 +184,12 @@ class Agent:
     def handle_all(self, events: Iterable[Event], now_us: int) -> list[Action]:
         """The same for events that came together: their messages share frames."""
         self.deck.now_us = now_us
-        for event in events:
-            _HANDLERS[type(event)](self, event)
+        for kind, some in groupby(events, type):
+            if kind is Published:
+                self.front.published(cast("Iterable[Published]", some))
+            else:
+                for event in some:
+                    _HANDLERS[kind](self, event)
         return self._finish()
 
     def _finish(self) -> list[Action]:
@@ -212,8 +216,7 @@ class Agent:
             if part.wake_us < self.wake_us:
                 self.wake_us = part.wake_us
         deck = self.deck
-        out = deck.out
-        deck.out = []
+        out, deck.out = deck.out, []
         return out
 
     def _due(self, _event: Due) -> None:
@@ -245,9 +248,6 @@ class Agent:
             self.wake_us = self.liveness.wake_us
         out, deck.out = deck.out, []
         return out
-
-    def _received(self, event: Received) -> None:
-        self._read(event.link, event.word)
 
     def _read(self, link: int, word: Word) -> None:
         liveness = self.liveness
@@ -374,9 +374,9 @@ class Agent:
 
 
 _HANDLERS: dict[type, Callable[[Agent, Any], None]] = {
-    Received: Agent._received,
+    Received: lambda agent, event: agent._read(event.link, event.word),
     Closed: Agent._closed,
-    Published: lambda agent, event: agent.front.published(event),
+    Published: lambda agent, event: agent.front.published((event,)),
     Subscribed: Agent._subscribed,
     Unsubscribed: Agent._unsubscribed,
     Due: Agent._due,

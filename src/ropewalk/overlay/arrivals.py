@@ -34,17 +34,13 @@ Place = tuple[int, str, int]
 class Arrivals:
     """The receiving side of all lanes to this agent."""
 
-    def __init__(
-        self,
-        deck: Deck,
-        shipping: Shipping,
-        rules: Rules,
-        deliver: Callable[[Letter, bool], None],
-    ) -> None:
-        self._deck, self._shipping, self._rules, self._deliver = deck, shipping, rules, deliver
+    def __init__(self, deck: Deck, shipping: Shipping, rules: Rules) -> None:
+        self._deck, self._shipping, self._rules = deck, shipping, rules
         self.lanes: dict[tuple[int, int], Release] = {}
         """By origin and kind."""
         self.totals: Totals | None = None
+        self.deliver: Callable[[Letter, bool], None] = lambda _letter, _late: None
+        """Takes what is ready; the flag is for last values that somebody comes late for."""
         self.forwarded: Callable[[Letter], None] = lambda _letter: None
         """For letters of readers that have moved here."""
         self._recent: dict[int, tuple[set[Place], deque[Place]]] = {}
@@ -132,12 +128,12 @@ class Arrivals:
     def hand_over(self) -> None:
         """Deliver what has become ready, the urgent first where the contract says so."""
         ready, self.ready = self.ready, []
-        rules = self._rules
-        if len(ready) > 1:
+        rules, late = self._rules, self._late
+        if len(ready) > 1 and rules.any_by_priority:
             ready = urgent_first(ready, lambda topic: rules.of(topic).order == "priority")
         for letter in ready:
-            self._deliver(letter, letter.id in self._late)
-        self._late.clear()
+            self.deliver(letter, bool(late) and letter.id in late)
+        late.clear()
 
     def settled(self, origin: int, kind: int, marks: Iterable[tuple[int, int]]) -> bool:
         """Whether all up to these numbers of an origin's incarnations has been delivered."""

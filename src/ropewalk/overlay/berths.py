@@ -73,6 +73,11 @@ class Berth:
         """Whether all that come are its clients: their broker is dead."""
         self.before: frozenset[str] = frozenset()
         """Clients of this broker that were here before."""
+        self.early: dict[str, Frontier] = {}
+        """Clients that came before it was decided that their broker is dead: what others had by
+        the time that they came,"""
+        self._had = Frontier()
+        """and what was given here until it was decided."""
         self.frontier = Frontier()
         self.raw: dict[LetterId, Letter] = {}
         """What came before that was known."""
@@ -81,7 +86,18 @@ class Berth:
         self._skip, self._seen = Delivered(), Delivered()
         self._next: dict[StreamId, int] = {}
         self._early: dict[StreamId, dict[int, Letter]] = {}
-        self.wake_us = NEVER
+        self.wake_us = self.until_us = NEVER
+        """When a gap is left; when nothing more is kept for those who have not come."""
+
+    def board(self, early: dict[str, Frontier], had: Frontier) -> None:
+        """Some are here already, and get letters as they come."""
+        self.early, self._had = early, had
+        self.clients |= early.keys()
+        self.live |= early.keys()
+
+    def has(self, client: str, id: LetterId) -> bool:
+        """Whether a client that came early got a letter before it was decided."""
+        return self._had.covers(id) and not self.early[client].covers(id)
 
     def serve(self, frontier: Frontier, now_us: int) -> list[Letter]:
         """Clients have got these letters; returns what they are to get of the rest."""
@@ -167,4 +183,4 @@ class Berth:
 
     def close(self) -> None:
         """All clients are here."""
-        self.open, self.passed = False, {}
+        self.open, self.passed, self.until_us = False, {}, NEVER

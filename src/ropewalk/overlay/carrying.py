@@ -18,7 +18,7 @@ from ropewalk.overlay.council.handover import Frontier
 from ropewalk.overlay.council.moving import Order, Skip
 from ropewalk.overlay.custody import Custody
 from ropewalk.overlay.deck import Deck
-from ropewalk.overlay.events import Carry, Subscribed
+from ropewalk.overlay.events import Carry, Subscribed, Unsubscribed
 from ropewalk.overlay.interests import Interests
 from ropewalk.overlay.leaving import OWN, Leaving
 from ropewalk.overlay.parts import NEVER
@@ -31,6 +31,10 @@ SETTLE_US = 200_000
 """A client that has come subscribes to all that it wants within this time."""
 GAP_US = 30_000_000
 """So long a target waits for what only the source has before it goes on without it."""
+QUICK_US = 1_000_000
+"""Clients may come this long before an agent sees that their broker is dead."""
+STRAGGLERS_US = 60_000_000
+"""So long a mirror keeps all that comes for clients of a dead broker that have not come yet."""
 
 
 class Carrying(Leaving):
@@ -47,6 +51,8 @@ class Carrying(Leaving):
         super().__init__(deck, rules, interests, custody, items)
         self._settling: dict[tuple[s.SessionId, str], int] = {}
         """Clients that have come, and when they count as served."""
+        self._arrived: dict[str, tuple[int, Frontier]] = {}
+        """Clients of items: when they came, and what had been given to others by then."""
         self.on_interest: Callable[[], None] = lambda: None
         """Told when another broker begins to want something."""
         self.wake_us = NEVER
@@ -79,7 +85,9 @@ class Carrying(Leaving):
         going = berth.admit(letter, self._deck.now_us)
         if berth.holds(letter):
             self._deck.write(Held(item, letter))
-        self._give(going, berth.live)
+        self._give(going, berth.live - berth.early.keys())
+        for client in berth.early:
+            self._give((one for one in going if not berth.has(client, one.id)), (client,))
         self.wake_us = min(self.wake_us, berth.wake_us)
 
     def _give(self, letters: Iterable[Letter], clients: Iterable[str]) -> None:
@@ -196,11 +204,15 @@ class Carrying(Leaving):
         berth = self.berths.get(item)
         if berth is None or berth.anyone or not berth.clients <= berth.live:
             return  # Some did not come: it is kept for them.
+        self._close(item, berth)
+        self._leave(item)
+
+    def _close(self, item: str, berth: Berth) -> None:
+        """Keep nothing more for clients that have not come."""
         berth.close()
         self._deck.write(Emptied(item, leaving=False))
         for letter in berth.waiting:
             self._deck.write(Held(item, letter))
-        self._leave(item)
 
     def _drop(self, item: str) -> None:
         if self.berths.pop(item, None) is not None:
@@ -209,6 +221,7 @@ class Carrying(Leaving):
 
     def subscribed(self, event: Subscribed) -> None:
         """A client subscribes: it may be one that has moved here."""
+        self._note(event)
         for item, berth in list(self.berths.items()):
             if berth.anyone and event.pattern in self.items[item]:
                 self._stranger(berth, event.subscriber)
@@ -233,14 +246,36 @@ class Carrying(Leaving):
         if client not in berth.before and client not in berth.clients:
             berth.clients |= {client}
 
-    def take_over(self, item: str) -> None:
-        """The item's broker is dead: keep what comes from now on for clients that come here."""
+    def take_over(self, item: str, since_us: int) -> None:
+        """The item's broker is dead since then: keep what comes for clients that come here.
+
+        Some are here already: they were quicker than the council, and get what comes as it comes.
+        """
         berth = self.berths.setdefault(item, self._new_berth())
         if not berth.anyone:
             berth.anyone = berth.open = True
-            berth.before = frozenset(self.clients_of(item)) - berth.clients
+            berth.until_us = self._deck.now_us + STRAGGLERS_US
+            self.wake_us = min(self.wake_us, berth.until_us)
+            here = frozenset(self.clients_of(item)) - berth.clients
+            seen = {one: self._arrived[one] for one in here if one in self._arrived}
+            first_us = since_us - QUICK_US
+            quick = {one: had for one, (at_us, had) in seen.items() if at_us >= first_us}
+            berth.before = here - quick.keys()
+            berth.board(quick, self.delivered.frontier())
             berth.serve(Frontier(), self._deck.now_us)
             self._watch(item)
+
+    def _note(self, event: Subscribed) -> None:
+        """When a client came: it may turn out later that its broker was dead by then."""
+        now_us = self._deck.now_us
+        if any(event.pattern in names for names in self.items.values()):
+            self._arrived.setdefault(event.subscriber, (now_us, self.delivered.frontier()))
+        while self._arrived and now_us - next(iter(self._arrived.values()))[0] > STRAGGLERS_US:
+            del self._arrived[next(iter(self._arrived))]
+
+    def unsubscribed(self, event: Unsubscribed) -> None:
+        """A client no longer does."""
+        self._arrived.pop(event.subscriber, None)
 
     def adopt(self, item: str, home: int, mirror: int) -> None:
         """As an origin: what is kept for a dead broker's readers goes to their mirror as well."""
@@ -292,7 +327,11 @@ class Carrying(Leaving):
             if berth.wake_us <= now_us:
                 self._deck.tell("gap", "letters that only the source had did not come")
                 self._give(berth.overdue(), berth.live)
-        times = [*self._settling.values(), *(one.wake_us for one in self.berths.values())]
+        for item, berth in self.berths.items():
+            if berth.until_us <= now_us:
+                self._close(item, berth)
+        wakes = (min(one.wake_us, one.until_us) for one in self.berths.values())
+        times = [*self._settling.values(), *wakes]
         self.wake_us = min([self.wake_us, *times])
 
     def recover(self, now_us: int, records: Iterable[Any]) -> None:

@@ -215,11 +215,11 @@ def chart_of(
     *,
     epoch: int = 1,
     before: Chart | None = None,
-    failures: str | Iterable[str] = DEFAULT,
+    failures: str | Iterable[str] | Tables = DEFAULT,
 ) -> Chart:
     """The chart of a federation; with `before`, what was on that chart keeps its number.
 
-    Where edges hang on gateways of their domain it has tables of gateways only, see `domains`.
+    `failures` may be ready tables; in domains (`domains`) those of gateways are computed anyway.
 
     >>> from ropewalk import generate
     >>> three = generate("three-broker")
@@ -231,11 +231,11 @@ def chart_of(
 
     numbers = _numbers(federation.graph, before)
     if in_domains(federation, before):
-        return _stable(domain_chart(federation, numbers, epoch, failures), federation, before)
+        kinds = DEFAULT if isinstance(failures, Tables) else failures
+        return _stable(domain_chart(federation, numbers, epoch, kinds), federation, before)
     entries = entries_of(federation) if federation.routes else None
-    names, ends, broker_number, link_number = numbers
-    tables = tables_of(federation, failures)
-    made = Chart(epoch, names, ends, tables, broker_number, link_number, entries)
+    tables = failures if isinstance(failures, Tables) else tables_of(federation, failures)
+    made = Chart(epoch, *numbers[:2], tables, *numbers[2:], entries)
     return _stable(made, federation, before)
 
 

@@ -13,6 +13,7 @@ from ropewalk.overlay.deck import Deck
 from ropewalk.overlay.lane import DATA, LOCAL, Done, Entry, Kept, Lane, Stream, Taken
 from ropewalk.overlay.parts import NEVER
 from ropewalk.overlay.rules import Rule
+from ropewalk.overlay.runs import follow
 from ropewalk.overlay.shipping import Shipping
 from ropewalk.overlay.words import Address, Letter, Parcel, Receipt
 
@@ -35,35 +36,67 @@ class Custody:
 
     # --- in ---------------------------------------------------------------------------------
 
-    def objection(self, destinations: Iterable[int], kind: int) -> str | None:
-        """Why nothing more can be taken for these destinations; None if it can."""
+    def objection(self, lanes: Iterable[Lane]) -> str | None:
+        """Why nothing more can be taken into these lanes; None if it can."""
         most = self._deck.settings.queue
-        for to in destinations:
-            lane = self.lanes.get((to, kind))
-            waits = len(lane.entries) if lane is not None else 0
-            if self.old:
-                waits += sum(len(old.entries) for old in self._old_lanes(to, kind))
-            if waits >= most:
-                return f"{most} messages wait for {self._deck.name(to)} already"
+        for lane in lanes:
+            if self.room_in(lane) <= 0:
+                return f"{most} messages wait for {self._deck.name(lane.to)} already"
         return None
 
-    def keep(
+    def keep(self, letter: Letter, lanes: Sequence[Lane], rule: Rule) -> Taken:
+        """Take a letter into custody; it leaves by `release`."""
+        to, count = self._into(lanes, letter, rule)
+        return Taken(letter, lanes, to, rule.paths, count)
+
+    def send(
         self,
         letter: Letter,
-        destinations: Sequence[int],
+        lanes: Sequence[Lane],
         rule: Rule,
         *,
-        kind: int = DATA,
         late: bool = False,
         log: bool = True,
-    ) -> "Taken":
-        """Take a letter into custody; it leaves by `release`."""
-        lanes = tuple(self._lane(to, kind) for to in destinations)
-        numbers = tuple(self._enter(lane, letter, rule, late) for lane in lanes)
-        addresses = tuple(lane.address(number) for lane, number in zip(lanes, numbers, strict=True))
-        record = Kept(letter, addresses, rule.order, rule.paths)
-        count = self._deck.write(record) if log else 0
-        return Taken(letter, lanes, numbers, rule, count)
+    ) -> int:
+        """Take a letter into custody that may leave at once; returns when its record is safe."""
+        to, count = self._into(lanes, letter, rule, late, log)
+        self._depart(letter, lanes, to, rule.paths)
+        return count
+
+    def room_in(self, lane: Lane) -> int:
+        """How many letters more a lane takes."""
+        waits = len(lane.entries)
+        if self.old:
+            waits += sum(len(old.entries) for old in self._old_lanes(lane.to, lane.kind))
+        return self._deck.settings.queue - waits
+
+    def send_all(self, letters: Sequence[Letter], lane: Lane, rule: Rule) -> int:
+        """`send` for letters of one topic, in order; returns when the first record is safe."""
+        first, rest = letters[0], letters[1:]
+        count = self.send(first, (lane,), rule)
+        if self.old or not follow(self._deck, self._shipping, lane, rest, rule):
+            for letter in rest:
+                self.send(letter, (lane,), rule)
+        return count
+
+    def _into(
+        self,
+        lanes: Sequence[Lane],
+        letter: Letter,
+        rule: Rule,
+        late: bool = False,
+        log: bool = True,
+    ) -> tuple[tuple[Address, ...], int]:
+        """Give a letter its place in each lane; returns them, and when their record is safe."""
+        if len(lanes) == 1:  # as of most topics: this and the same in `_depart` save 1 us in 5
+            to: tuple[Address, ...] = (self._enter(lanes[0], letter, rule, late),)
+        else:
+            to = tuple([self._enter(lane, letter, rule, late) for lane in lanes])
+        return to, self._deck.write(Kept(letter, to, rule.order, rule.paths)) if log else 0
+
+    def lanes_to(self, destinations: Iterable[int], kind: int = DATA) -> list[Lane]:
+        """The lanes in which letters to these destinations go now."""
+        return [self._lane(to, kind) for to in destinations]
 
     def _lane(self, to: int, kind: int) -> Lane:
         lane = self.lanes.get((to, kind))
@@ -77,7 +110,7 @@ class Custody:
     def _old_lanes(self, to: int, kind: int) -> Iterator[Lane]:
         return (lane for key, lane in self.old.items() if key[:2] == (to, kind))
 
-    def _enter(self, lane: Lane, letter: Letter, rule: Rule, late: bool) -> int:
+    def _enter(self, lane: Lane, letter: Letter, rule: Rule, late: bool) -> Address:
         number = lane.next
         lane.next = number + 1
         after = incarnation = 0
@@ -93,7 +126,18 @@ class Custody:
                 kept = lane.entries.keys()
                 lane.last = {one: n for one, n in lane.last.items() if n in kept or n == number}
         lane.entries[number] = Entry(letter, after, incarnation, rule.order, rule.paths, late)
-        return number
+        return Address(
+            lane.to,
+            lane.kind,
+            number,
+            lane.base,
+            after,
+            incarnation,
+            lane.since,
+            lane.origin,
+            lane.incarnation,
+            late,
+        )
 
     def _earlier(self, lane: Lane, stream: Stream) -> tuple[int, int]:
         """The last letter of a stream from before a restart that is not acknowledged yet."""
@@ -105,21 +149,34 @@ class Custody:
 
     # --- out --------------------------------------------------------------------------------
 
-    def release(self, taken: "Taken") -> None:
-        """A letter may leave now: one parcel for all lanes that have room; in others it waits."""
-        ready: list[Address] = []
-        window = self._deck.settings.window
-        for lane, number in zip(taken.lanes, taken.numbers, strict=True):
-            if number not in lane.entries:
-                continue  # given up meanwhile
-            free = lane.idle and len(lane.flying) < window
-            if free and self._open(lane) and self._room(lane):
-                self._flies(lane, number)
-                ready.append(lane.address(number))
-            else:
-                lane.wait(number, lane.entries[number])
+    def release(self, taken: Taken) -> None:
+        """A letter may leave now; what its lanes have acknowledged meanwhile counts."""
+        places = [(lane, one.number) for lane, one in zip(taken.lanes, taken.to, strict=True)]
+        left = [(lane, number) for lane, number in places if number in lane.entries]
+        lanes = [lane for lane, _ in left]
+        addresses = tuple([lane.address(number) for lane, number in left])
+        self._depart(taken.letter, lanes, addresses, taken.paths)
+
+    def _depart(
+        self, letter: Letter, lanes: Sequence[Lane], to: tuple[Address, ...], paths: int
+    ) -> None:
+        """One parcel for all lanes that have room; in others a letter waits."""
+        if len(lanes) == 1:
+            ready = to if self._takes_off(lanes[0], to[0].number) else ()
+        else:
+            pairs = zip(lanes, to, strict=True)
+            ready = tuple([one for lane, one in pairs if self._takes_off(lane, one.number)])
         if ready:
-            self._ship(taken.letter, tuple(ready), taken.rule.paths)
+            self._ship(letter, ready, paths)
+
+    def _takes_off(self, lane: Lane, number: int) -> bool:
+        """Whether a letter need not wait for others."""
+        free = (not lane.waiting or lane.idle) and len(lane.flying) < self._deck.settings.window
+        if free and self._shipping.has_room(lane.to, home=lane.kind == LOCAL):
+            self._flies(lane, number)
+            return True
+        lane.wait(number, lane.entries[number])
+        return False
 
     def _open(self, lane: Lane) -> bool:
         return self._shipping.has_road(lane.to, home=lane.kind == LOCAL)
@@ -135,7 +192,7 @@ class Custody:
             self.wake_us = min(self.wake_us, lane.due_us)
 
     def _ship(self, letter: Letter, to: tuple[Address, ...], paths: int) -> None:
-        self._shipping.forward((Parcel(letter, to),))
+        self._shipping.post(letter, to)
         if paths > 1:
             for address in to:
                 route = self.alternates.get(address.to)
@@ -203,19 +260,8 @@ class Custody:
         return gone
 
     def _strike(self, lane: Lane, upto: int, extra: Iterable[int]) -> list[Letter]:
-        gone = []
-        entries = lane.entries
-        while entries:
-            number = next(iter(entries))
-            if number > upto:
-                break
-            gone.append(entries.pop(number).letter)
-            lane.flying.pop(number, None)
-        for number in extra:
-            if number in entries:
-                gone.append(entries.pop(number).letter)
-                lane.flying.pop(number, None)
-        if not entries and lane.incarnation != self._deck.incarnation:
+        gone = lane.strike(upto, extra)
+        if not lane.entries and lane.incarnation != self._deck.incarnation:
             self._finish(lane)
         return gone
 
@@ -280,8 +326,7 @@ class Custody:
                 break
             self.resent += 1
             lane.flying[number] = deck.now_us
-            parcel = Parcel(lane.entries[number].letter, (lane.address(number),))
-            self._shipping.forward((parcel,))
+            self._shipping.post(lane.entries[number].letter, (lane.address(number),))
         if numbers:
             lane.due_us = deck.now_us + lane.backoff * deck.settings.resend_us
             self.wake_us = min(self.wake_us, lane.due_us)
@@ -309,6 +354,8 @@ class Custody:
     def _put_back(self, lane: Lane, record: Kept, address: Address) -> None:
         letter = record.letter
         after, incarnation = address.after, address.after_incarnation
+        if not lane.entries or address.number < lane.base:
+            lane.base = address.number
         lane.entries[address.number] = Entry(
             letter, after, incarnation, record.order, record.paths, address.late
         )

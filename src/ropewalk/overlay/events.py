@@ -31,13 +31,14 @@ class Closed(Struct, frozen=True, gc=False):
 class Published(Struct, frozen=True, gc=False):
     """A client of this broker publishes; answered by `Accepted` or `Refused` with the ticket."""
 
-    ticket: int
+    ticket: Any
     topic: str
     payload: bytes
     producer: str = ""
     key: str = ""
     priority: int | None = None
     retain: bool = False
+    headers: tuple[tuple[str, str], ...] = ()
 
 
 class Subscribed(Struct, frozen=True, gc=False):
@@ -86,7 +87,7 @@ class MoveItem(Struct, frozen=True, gc=False):
 
 
 class Happened(Struct, frozen=True, gc=False):
-    """Something that a move ordered is done, or a client has connected."""
+    """Something that a move ordered is done, a client has connected, or a sample was taken."""
 
     event: Any
 
@@ -133,14 +134,14 @@ class Write(Struct, frozen=True, gc=False):
 class Accepted(Struct, frozen=True, gc=False):
     """A publication is in custody; or was passed on, where the contract asks for no more."""
 
-    ticket: int
+    ticket: Any
     letter: Letter
 
 
 class Refused(Struct, frozen=True, gc=False):
     """A publication was not taken, and why: the publisher has to wait or to give up."""
 
-    ticket: int
+    ticket: Any
     reason: str
 
 

@@ -1,17 +1,23 @@
 """Towards the broker's own clients: what they publish, what they get, what they subscribe to."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from itertools import count, groupby
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from ropewalk.overlay.custody import Custody
 from ropewalk.overlay.deck import Deck
 from ropewalk.overlay.events import Accepted, Deliver, Published, Refused, Subscribed, Unsubscribed
-from ropewalk.overlay.hook import Messenger, NoMessenger
+from ropewalk.overlay.hook import Messenger
 from ropewalk.overlay.interests import Interests
-from ropewalk.overlay.lane import DATA, FREE, HOME, LOCAL, Kept, Taken
+from ropewalk.overlay.lane import DATA, FREE, HOME, LOCAL, Kept, Lane, Taken
+from ropewalk.overlay.logbook import Logbook
 from ropewalk.overlay.retained import Value, Values
-from ropewalk.overlay.rules import Rule, Rules
+from ropewalk.overlay.rules import UNORDERED, Rule, Rules
 from ropewalk.overlay.shipping import Shipping
 from ropewalk.overlay.words import Address, Item, Letter, Parcel
 
@@ -19,22 +25,29 @@ if TYPE_CHECKING:
     from ropewalk.overlay.carrying import Carrying
     from ropewalk.overlay.totals import Totals
 
-NO_MESSENGER = NoMessenger()
-UNORDERED = Rule(
-    custody=True,
-    exactly_once=False,
-    at_most_once=False,
-    order="none",
-    priority=0,
-    local=False,
-    home=None,
-    paths=1,
-    retained=True,
-)
-"""For a last value that is sent to somebody who came later."""
+
+class Plan(Struct, frozen=True, gc=False):
+    """What publications of one topic have in common."""
+
+    rule: Rule
+    kind: int
+    to: tuple[int, ...]
+    lanes: Sequence[Lane]
+    """In which they are kept."""
+    domain: int
+    messenger: Messenger | None
+    why: str | None
+    """Why none of them can be taken."""
+    alike: bool
+    """They are kept in one lane, and nothing more is asked of them."""
+
 
 ClientKey = tuple[str, str, str]
 """A client's own id of a message is its own: topic, producer, id."""
+
+
+_topic, _retain, _client_id = attrgetter("topic"), attrgetter("retain"), attrgetter("key")
+"""Of events; asked for each, and half as dear as a function of Python's."""
 
 
 def _key(message: Published | Letter) -> ClientKey:
@@ -52,12 +65,13 @@ class Front:
         custody: Custody,
         interests: Interests,
         *,
-        when_safe: Callable[[int, Callable[[], None]], None],
+        book: Logbook,
         messengers: dict[str, Messenger],
         deliver_local: bool,
     ) -> None:
         self._deck, self._rules, self._shipping = deck, rules, shipping
-        self._custody, self._interests, self._when_safe = custody, interests, when_safe
+        self._custody, self._interests = custody, interests
+        self._when_safe, self._when_each_safe = book.when_safe, book.when_each_safe
         self._messengers, self._deliver_local = messengers, deliver_local
         most = deck.settings.streams
         self.values, self.seen = Values(most), Values(most)
@@ -75,7 +89,7 @@ class Front:
         """Topics whose number is no longer remembered have used none above this."""
         self.keys: OrderedDict[ClientKey, Letter] = OrderedDict()
         """Ids that clients gave their messages: the same one twice is one message."""
-        self._taking: dict[ClientKey, list[int]] = {}
+        self._taking: dict[ClientKey, list[Any]] = {}
         """Of messages that are not safe yet: the tickets of those that repeat them."""
 
     # --- knowing who subscribes -------------------------------------------------------------
@@ -99,33 +113,94 @@ class Front:
 
     # --- publishing -------------------------------------------------------------------------
 
-    def published(self, event: Published) -> None:
-        """Take a publication, or say why not."""
-        if event.key and self._known_before(event):
+    def published(self, events: Iterable[Published]) -> None:
+        """Take publications that come together, or say why not.
+
+        What those of a topic have in common is looked up once (4.5 us each instead of 6): nothing
+        that one of them leads to before the next is taken changes who subscribes, or where the
+        topic's home is. Queues, windows and links have their limits checked for each.
+        """
+        plans: dict[str, Plan] = {}
+        for topic, some in groupby(events, _topic):
+            plan = plans.get(topic)
+            if plan is None:
+                plan = plans[topic] = self._plan(topic)
+            if plan.alike:
+                self._publish_alike(list(some), plan)
+            else:
+                for event in some:
+                    self._publish_one(event, plan)
+
+    def _publish_one(self, event: Published, plan: Plan) -> None:
+        key = _key(event) if event.key else None
+        if key is None or not self._known_before(key, event.ticket):
+            self._publish(event, plan, key)
+
+    def _publish_alike(self, events: list[Published], plan: Plan) -> None:
+        """Publications that differ in payload and id alone go into custody together."""
+        room = self._custody.room_in(plan.lanes[0])
+        if len(events) > room or any(map(_retain, events)):
+            for event in events:
+                self._publish_one(event, plan)
             return
-        rule = self._rules.of(event.topic)
-        home = self.totals.home(event.topic) if self.totals is not None else None
+        if any(map(_client_id, events)):
+            events = [event for event in events if self._is_new(event)]
+        if events:
+            letters = self._letters(events, plan)
+            first = self._custody.send_all(letters, plan.lanes[0], plan.rule)
+            both = list(zip(events, letters, strict=True))
+            self._when_each_safe(first, both, self._accepted_all)
+
+    def _is_new(self, event: Published) -> bool:
+        """Whether a client's message has no id, or one that has not come before."""
+        if event.key:
+            key = _key(event)
+            if self._known_before(key, event.ticket):
+                return False
+            self._taking[key] = []
+        return True
+
+    def _accepted_all(self, both: Sequence[tuple[Published, Letter]]) -> None:
+        accepted, local = self._accepted, self._deliver_local
+        out = self._deck.out.append
+        for event, letter in both:
+            if event.key or local:
+                accepted(event.ticket, letter, _key(event) if event.key else None, None, local)
+            else:
+                out(Accepted(event.ticket, letter))
+
+    def _plan(self, topic: str) -> Plan:
+        rule = self._rules.of(topic)
+        home = self.totals.home(topic) if self.totals is not None else None
         kind = HOME if home is not None else LOCAL if rule.local else DATA
-        destinations = (home,) if home is not None else self._interests.destinations(event.topic)
-        messenger = self._messengers.get(event.topic, NO_MESSENGER)
-        stamp, why = messenger.stamp(event.payload, event.producer)
-        why = why or self._objection(rule, destinations, kind)
+        to = (home,) if home is not None else self._interests.destinations(topic)
+        domain = self._deck.chart.domain[self._deck.me] if rule.local else -1
+        why = self._objection(rule, to, kind)
+        lanes = self._custody.lanes_to(to, kind) if rule.custody and not why else []
+        messenger = self._messengers.get(topic)
+        special = messenger or why or rule.exactly_once or rule.retained or kind != DATA
+        return Plan(rule, kind, to, lanes, domain, messenger, why, not special and len(lanes) == 1)
+
+    def _publish(self, event: Published, plan: Plan, key: ClientKey | None) -> None:
+        stamp, why = None, None
+        if plan.messenger is not None:
+            stamp, why = plan.messenger.stamp(event.payload, event.producer)
+        why = why or plan.why or self._custody.objection(plan.lanes)
         if why:
             self._deck.out.append(Refused(event.ticket, why))
             return
-        letter = self._letter(event, rule, stamp)
-        if rule.custody:
-            self._into_custody(event, letter, rule, destinations, kind)
+        letter = self._letter(event, plan, stamp)
+        if plan.rule.custody:
+            self._into_custody(event.ticket, letter, plan, key)
         else:
-            self._pass_on(letter, destinations)
-            self._accepted(event.ticket, letter, None)
+            self._pass_on(letter, plan.to)
+            self._accepted(event.ticket, letter, key, None, self._deliver_local)
 
-    def _known_before(self, event: Published) -> bool:
-        key = _key(event)
+    def _known_before(self, key: ClientKey, ticket: Any) -> bool:
         if key in self._taking:
-            self._taking[key].append(event.ticket)
+            self._taking[key].append(ticket)
         elif key in self.keys:
-            self._deck.out.append(Accepted(event.ticket, self.keys[key]))
+            self._deck.out.append(Accepted(ticket, self.keys[key]))
         else:
             return False
         return True
@@ -137,78 +212,101 @@ class Front:
             return "who subscribes is not known here yet"
         if kind == HOME and rule.local and not self._is_near(destinations[0]):
             return f"its home {self._deck.name(destinations[0])} is outside the topic's domain"
-        return self._custody.objection(destinations, kind) if rule.custody else None
+        return None
 
     def _is_near(self, broker: int) -> bool:
         chart = self._deck.chart
         return chart.domain_of(broker) == chart.domain[self._deck.me]
 
-    def _letter(self, event: Published, rule: Rule, stamp: Any) -> Letter:
+    def _letter(self, event: Published, plan: Plan, stamp: Any) -> Letter:
+        rule, deck = plan.rule, self._deck
         return Letter(
-            self._deck.me,
-            self._deck.incarnation,
+            deck.me,
+            deck.incarnation,
             event.topic,
             self._next(event.topic),
             event.payload,
-            self._deck.now_us,
+            deck.now_us,
             rule.priority if event.priority is None else event.priority,
             event.producer,
             event.key,
             event.retain or rule.retained,
             stamp,
             None,
-            self._deck.chart.domain[self._deck.me] if rule.local else -1,
+            plan.domain,
+            event.headers,
         )
 
-    def _next(self, topic: str) -> int:
+    def _letters(self, events: Sequence[Published], plan: Plan) -> list[Letter]:
+        """The same for publications that are alike, with numbers one behind the other."""
+        topic, deck, usual = events[0].topic, self._deck, plan.rule.priority
+        me, life, now_us, domain = deck.me, deck.incarnation, deck.now_us, plan.domain
+        return [
+            Letter(
+                me,
+                life,
+                topic,
+                number,
+                one.payload,
+                now_us,
+                usual if one.priority is None else one.priority,
+                one.producer,
+                one.key,
+                False,
+                None,
+                None,
+                domain,
+                one.headers,
+            )
+            for number, one in zip(count(self._next(topic, len(events))), events, strict=False)
+        ]
+
+    def _next(self, topic: str, many: int = 1) -> int:
+        """The first of so many numbers of a topic."""
         numbers = self.numbers
-        number = numbers[topic] = numbers.get(topic, self._used) + 1
+        before = numbers.get(topic, self._used)
+        numbers[topic] = before + many
         numbers.move_to_end(topic)
         if len(numbers) > self._deck.settings.streams:
             self._used = max(self._used, numbers.popitem(last=False)[1])
-        return number
+        return before + 1
 
-    def _into_custody(
-        self,
-        event: Published,
-        letter: Letter,
-        rule: Rule,
-        destinations: tuple[int, ...],
-        kind: int,
-    ) -> None:
+    def _into_custody(self, ticket: Any, letter: Letter, plan: Plan, key: ClientKey | None) -> None:
         taken, count = None, 0
-        if event.key:
-            self._taking[_key(event)] = []
-        if destinations:
-            taken = self._custody.keep(letter, destinations, rule, kind=kind)
+        if key is not None:
+            self._taking[key] = []
+        if not plan.lanes:
+            count = self._deck.write(Kept(letter, (), plan.rule.order)) if key else 0
+        elif plan.rule.exactly_once:
+            taken = self._custody.keep(letter, plan.lanes, plan.rule)
             count = taken.count
-        elif event.key:
-            count = self._deck.write(Kept(letter, (), rule.order))
-        if taken is not None and not rule.exactly_once:
+        else:
             # Sent before it is safe: if it is lost with this agent, nobody was told that it is.
-            self._custody.release(taken)
-            taken = None
-        local = kind != HOME
-        self._when_safe(count, lambda: self._accepted(event.ticket, letter, taken, local=local))
+            count = self._custody.send(letter, plan.lanes, plan.rule)
+        local = self._deliver_local and plan.kind != HOME
+        self._when_safe(count, partial(self._accepted, ticket, letter, key, taken, local))
 
     def _accepted(
-        self, ticket: int, letter: Letter, taken: Taken | None, *, local: bool = True
+        self, ticket: Any, letter: Letter, key: ClientKey | None, taken: Taken | None, local: bool
     ) -> None:
-        self._remember(letter)
-        again = self._taking.pop(_key(letter), ()) if letter.key else ()
+        out = self._deck.out
+        again = self._remember(key, letter) if key is not None else ()
         if letter.retain and self.values.put(letter):
             self._deck.write(Value(letter))
-        self._deck.out += [Accepted(one, letter) for one in (ticket, *again)]
+        out.append(Accepted(ticket, letter))
+        for one in again:
+            out.append(Accepted(one, letter))
         if taken is not None:
             self._custody.release(taken)
-        if self._deliver_local and local:
+        if local:
             self.deliver(letter, late=False)
 
-    def _remember(self, letter: Letter) -> None:
-        if letter.key:
-            self.keys[_key(letter)] = letter
-            if len(self.keys) > self._deck.settings.streams:
-                self.keys.popitem(last=False)
+    def _remember(self, key: ClientKey, letter: Letter) -> Iterable[Any]:
+        """Know a client's id from now on; returns the tickets of those that repeated it."""
+        self.keys[key] = letter
+        if len(self.keys) > self._deck.settings.streams:
+            self.keys.popitem(last=False)
+        return self._taking.pop(key, ())
 
     def _pass_on(self, letter: Letter, destinations: tuple[int, ...]) -> None:
         """Without custody: sent once, and forgotten."""
@@ -224,7 +322,10 @@ class Front:
 
     def deliver(self, letter: Letter, late: bool) -> None:
         """A letter that is in order and not a double."""
-        messenger = self._messengers.get(letter.topic, NO_MESSENGER)
+        messenger = self._messengers.get(letter.topic)
+        if messenger is None:
+            self._hand_over(letter, late)
+            return
         for one in messenger.arrived(letter):
             self._hand_over(one, late)
 
@@ -255,6 +356,8 @@ class Front:
     def unsubscribed(self, event: Unsubscribed) -> None:
         """A client no longer subscribes."""
         self._interests.unsubscribe(event.subscriber, event.pattern)
+        if self.carrying is not None:
+            self.carrying.unsubscribed(event)
 
     def wanted(self, item: Item) -> None:
         """Another broker wants something: it may rely on that once it is in the log."""
@@ -272,8 +375,7 @@ class Front:
         if letter.domain >= 0 and not self._is_near(to):
             return
         kind = DATA if letter.domain < 0 else LOCAL
-        taken = self._custody.keep(letter, (to,), UNORDERED, kind=kind, late=True)
-        self._custody.release(taken)
+        self._custody.send(letter, self._custody.lanes_to((to,), kind), UNORDERED, late=True)
 
     # --- restart ----------------------------------------------------------------------------
 
@@ -282,8 +384,8 @@ class Front:
         for record in records:
             if isinstance(record, Value):
                 self.values.put(record.letter)
-            elif isinstance(record, Kept):
-                self._remember(record.letter)
+            elif isinstance(record, Kept) and record.letter.key:
+                self._remember(_key(record.letter), record.letter)
 
     def state(self) -> Iterator[object]:
         """Records that stand for values and ids."""

@@ -13,16 +13,3 @@ class Messenger(Protocol):
 
     def arrived(self, letter: Letter) -> list[Letter]:
         """What may be delivered now that this letter is here, in order; the rest it keeps."""
-
-
-class NoMessenger:
-    """No protocol: everything may be said, and is delivered as it comes."""
-
-    def stamp(self, payload: bytes, producer: str) -> tuple[Any, str | None]:
-        """Nothing to carry, nothing to object."""
-        del payload, producer
-        return None, None
-
-    def arrived(self, letter: Letter) -> list[Letter]:
-        """At once."""
-        return [letter]

@@ -210,10 +210,11 @@ class Interests:
 
     def _missing(self, pattern: str) -> frozenset[int]:
         """Reachable origins that have not said that they know."""
-        needed = self._members_for(pattern) & self._reachable() - self._absent.get(pattern, set())
+        needed = self.members_for(pattern) & self._reachable() - self._absent.get(pattern, set())
         return needed - self._known_by.get(pattern, set()) - {self._deck.me}
 
-    def _members_for(self, pattern: str) -> frozenset[int]:
+    def members_for(self, pattern: str) -> frozenset[int]:
+        """Brokers whose messages a subscription may bring."""
         chart = self._deck.chart
         if not self._rules.local(pattern):
             return chart.members

@@ -84,6 +84,7 @@ class Interface:
     __slots__ = (
         "again_us",
         "backoff_us",
+        "beat_us",
         "beats",
         "dead_us",
         "every_us",
@@ -128,6 +129,8 @@ class Interface:
         self.vouched = False
         """The driver says that nothing is wrong with the link: no beats, no silence."""
         self.heard_us = self.normal_us = self.failed_us = -NEVER
+        self.beat_us = 0
+        """When the last beat came."""
         self.lost = Down(link, 0, 0)
         self.next_beat_us = 0
         self.every_us = self.peer_every_us = settings.beat_us

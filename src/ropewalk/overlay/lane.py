@@ -1,13 +1,13 @@
 """A lane: one origin's letters to one destination, numbered, until they are acknowledged."""
 
 from collections import deque
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from heapq import heappop, heappush
+from itertools import chain
 
 from msgspec import Struct
 
 from ropewalk.overlay.parts import NEVER
-from ropewalk.overlay.rules import Rule
 from ropewalk.overlay.words import Address, Letter, Wire
 
 DATA, FREE, HOME, LOCAL, FORWARDED = 0, 1, 2, 3, 4
@@ -54,6 +54,7 @@ class Lane:
 
     __slots__ = (
         "backoff",
+        "base",
         "cut",
         "due_us",
         "entries",
@@ -71,7 +72,8 @@ class Lane:
 
     def __init__(self, origin: int, to: int, kind: int, incarnation: int) -> None:
         self.origin, self.to, self.kind, self.incarnation = origin, to, kind, incarnation
-        self.next = 1
+        self.next = self.base = 1
+        """The number that is given next, and the lowest that is not acknowledged."""
         self.entries: dict[int, Entry] = {}
         """What is not acknowledged, ascending."""
         self.waiting: deque[int] = deque()
@@ -86,11 +88,6 @@ class Lane:
         self.backoff = 1
         self.cut = False
         """There was no way to the destination when the colour changed last."""
-
-    @property
-    def base(self) -> int:
-        """The lowest number that is not acknowledged."""
-        return next(iter(self.entries), self.next)
 
     def address(self, number: int) -> Address:
         """Where a letter of this lane stands."""
@@ -108,6 +105,26 @@ class Lane:
             entry.late,
         )
 
+    def strike(self, upto: int, extra: Iterable[int]) -> list[Letter]:
+        """Take out all up to a number, and some beyond it; returns the letters.
+
+        By numbers: whoever asks a dict that loses its first keys for the first walks over all that
+        it has lost. With 500 letters in custody that was 6 of the 15 us that a publication took.
+        """
+        entries, flying = self.entries, self.flying
+        end = min(upto + 1, self.next)
+        gone = []
+        for number in chain(range(self.base, end), extra):
+            entry = entries.pop(number, None)
+            if entry is not None:
+                gone.append(entry.letter)
+                flying.pop(number, None)
+        base = max(self.base, end)
+        while base < self.next and base not in entries:
+            base += 1
+        self.base = base
+        return gone
+
     def wait(self, number: int, entry: Entry) -> None:
         """A letter has to wait for its turn."""
         self.waiting.append(number)
@@ -118,6 +135,9 @@ class Lane:
         """Letters that were on their way wait again, before all others."""
         for number in numbers:
             del self.flying[number]
+            entry = self.entries[number]
+            if entry.order == "priority":
+                heappush(self.urgent, (-entry.letter.priority, number))
         self.waiting.extendleft(reversed(numbers))
 
     @property
@@ -142,12 +162,11 @@ class Lane:
         return number in self.entries and number not in self.flying
 
 
-@dataclass(frozen=True, slots=True)
-class Taken:
+class Taken(Struct, frozen=True, gc=False):
     """A letter that was taken into custody: where it stands, and when its record is safe."""
 
     letter: Letter
-    lanes: tuple[Lane, ...]
-    numbers: tuple[int, ...]
-    rule: Rule
+    lanes: Sequence[Lane]
+    to: tuple[Address, ...]
+    paths: int
     count: int

@@ -64,6 +64,16 @@ class Leaving:
         found = (one for pattern in names for one in local.get(pattern, ()))
         return tuple(sorted({one for one in found if not one.startswith(OWN)}))
 
+    def count(self, item: str) -> int:
+        """How many letters of an item clients here have got; falls when old ones are forgotten."""
+        return self.delivered.count(lambda topic: item in self.items_of(topic))
+
+    def wanted_by(self, item: str) -> frozenset[int]:
+        """Other brokers that want all topics of an item."""
+        remote = self._interests.remote
+        some = [frozenset(remote.get(topic, ())) for topic in self.items.get(item, ())]
+        return frozenset.intersection(*some) if some else frozenset()
+
     def _session_clients(self) -> frozenset[str]:
         one = self.moving.state.session if self.moving is not None else None
         return one.clients if one is not None else frozenset()
@@ -89,7 +99,7 @@ class Leaving:
 
     def _send_on(self, letter: Letter, to: int) -> None:
         rule = self._rules.of(letter.topic)
-        self._custody.release(self._custody.keep(letter, (to,), rule, kind=FORWARDED))
+        self._custody.send(letter, self._custody.lanes_to((to,), FORWARDED), rule)
 
     def _at_source(self, item: str, letter: Letter, left: tuple[str, ...]) -> tuple[str, ...]:
         quay = self.quays.get(item)

@@ -50,7 +50,9 @@ class Liveness(Floods):
         """Whether this agent knows who subscribes; its beats say so."""
         self._assumed = False
         self._sessions = 0
-        self.false_alarms = self.deaths = 0
+        self.false_alarms = self.deaths = self.pauses = 0
+        """Links held for silent that were not; held for down; times without a beat for so long that
+        a detector that knows nothing but the time would have held one for down."""
 
     def reckon_wake(self) -> None:
         """When it wants to be looked at: what is heard meanwhile can only put that off."""
@@ -290,6 +292,9 @@ class Liveness(Floods):
         """A regular heartbeat."""
         deck = self._deck
         restarted = face.peer_incarnation not in (0, beat.incarnation)
+        if face.beat_us and deck.now_us - face.beat_us > deck.settings.dead_us:
+            self.pauses += 1
+        face.beat_us = deck.now_us
         face.beat_came(beat)
         face.acknowledged(beat.session, beat.got, beat.extra)
         if beat.ask:

@@ -12,6 +12,7 @@ from ropewalk.overlay.carrying import Carrying
 from ropewalk.overlay.council.cases import CaseLog
 from ropewalk.overlay.council.election import Election
 from ropewalk.overlay.council.handover import Frontier
+from ropewalk.overlay.council.loads import Load, Loads
 from ropewalk.overlay.council.mirrors import Mirrors
 from ropewalk.overlay.council.moving import Moving, Order
 from ropewalk.overlay.council.settings import Pace
@@ -19,23 +20,16 @@ from ropewalk.overlay.council.words import Appoint, Entry, Restore, Switch
 from ropewalk.overlay.deck import Deck
 from ropewalk.overlay.draining import Draining
 from ropewalk.overlay.events import GiveBack, Happened, MoveItem, Proposed, TakeOver
+from ropewalk.overlay.order.notes import NeedsTerm
 from ropewalk.overlay.parts import NEVER, Office, Part
 from ropewalk.overlay.rules import matches
 from ropewalk.overlay.setup import Setup
 from ropewalk.overlay.totals import Totals
-from ropewalk.overlay.words import Wire
 
 if TYPE_CHECKING:
     from ropewalk.overlay.agent import Agent
 
 GROUP = "federation"
-
-
-class NeedsTerm(Wire, frozen=True, tag="ht"):
-    """A note to the master: this home cannot number a topic any more in its term."""
-
-    topic: str
-    term: int
 
 
 class Homes:
@@ -137,12 +131,15 @@ class Managing:
         self.carrying.moving, self.carrying.draining = self.moving, self.draining
         self.carrying.on_interest = self._adopt
         self._adopted: set[str] = set()
+        self._stay: set[str] = set()
+        """Items of which it was told that they cannot go."""
         if setup.items:
             agent.front.carrying = self.carrying
             agent.arrivals.forwarded = self.carrying.forwarded
         self.log.listeners.append(self._decided)
+        self.loads = Loads(deck, office)
         self.parts: list[Part] = [self.election, self.log, self.homes, self.mirrors]
-        self.parts += [self.moving, self.carrying, self.draining]
+        self.parts += [self.moving, self.carrying, self.draining, self.loads]
 
     def proposed(self, event: Proposed) -> None:
         """A new case base from the planner; only a master can have it decided."""
@@ -152,10 +149,24 @@ class Managing:
     def move(self, event: MoveItem) -> None:
         """An item is to go to another broker with its clients."""
         clients = event.clients or self.carrying.clients_of(event.item)
-        self.moving.begin(self._deck.now_us, event.item, event.to, clients)
+        self._begin(event.item, event.to, clients)
+
+    def _begin(self, item: str, to: int, clients: tuple[str, ...]) -> bool:
+        """Whether an item can go: clients go with it, and have to be disconnected for that."""
+        if not clients or self._agent.setup.disconnects:
+            self._stay.discard(item)
+            self.moving.begin(self._deck.now_us, item, to, clients)
+            return True
+        if item not in self._stay:
+            self._stay.add(item)
+            self._deck.tell("clients stay here: this broker cannot disconnect them", item)
+        return False
 
     def happened(self, event: Happened) -> None:
-        """Something that a session ordered is done."""
+        """Something that a session ordered is done, or a sample was taken."""
+        if isinstance(event.event, Load):
+            self.loads.share(event.event)
+            return
         try:
             self.moving.happened(self._deck.now_us, event.event)
         except StoryError as error:  # of a session that is over: the driver's answer came late
@@ -163,13 +174,14 @@ class Managing:
 
     def _move(self, now_us: int, item: str, to: int) -> None:
         """An item goes home, with the clients that came here meanwhile."""
-        self.moving.begin(now_us, item, to, self.carrying.guests(item))
+        if not self._begin(item, to, self.carrying.guests(item)):
+            self.mirrors.ended(now_us, item, moved=False)  # Later, when they have left.
 
     def _take(self, now_us: int, items: tuple[str, ...]) -> None:
-        del now_us
         for item in items:
-            if self.mirrors.home(item) != self._deck.me:
-                self.carrying.take_over(item)
+            home = self.mirrors.home(item)
+            if home != self._deck.me:
+                self.carrying.take_over(item, self.mirrors.gone_since(home, now_us))
         self._deck.out.append(TakeOver(items))
 
     def _give_back(self, now_us: int, items: tuple[str, ...]) -> None:

@@ -70,6 +70,12 @@ class Rules:
     patterns: tuple[tuple[str, Rule], ...]
     least: Rule = field(default_factory=lambda: rule_of(LEAST))
     _known: dict[str, Rule] = field(default_factory=dict)
+    any_by_priority: bool = field(init=False)
+    """Whether there is a topic of which the urgent go first."""
+
+    def __post_init__(self) -> None:
+        every = (self.least, *self.named.values(), *(rule for _, rule in self.patterns))
+        self.any_by_priority = any(rule.order == "priority" for rule in every)
 
     def of(self, topic: str) -> Rule:
         """The rule of a topic."""
@@ -103,3 +109,17 @@ def rules_of(federation: Federation) -> Rules:
     named = {name: rule for name, rule in rules.items() if not is_pattern(name)}
     patterns = tuple((name, rule) for name, rule in rules.items() if is_pattern(name))
     return Rules(named, patterns)
+
+
+UNORDERED = Rule(
+    custody=True,
+    exactly_once=False,
+    at_most_once=False,
+    order="none",
+    priority=0,
+    local=False,
+    home=None,
+    paths=1,
+    retained=True,
+)
+"""For a last value that is sent to somebody who came later."""

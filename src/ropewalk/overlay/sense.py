@@ -14,23 +14,13 @@ from ropewalk.overlay.words import (
     Frame,
     Item,
     LinkStates,
-    Parcel,
     Word,
 )
 
 
 def makes_sense(word: Word) -> bool:
     """Whether an agent can act on a word without harm to itself."""
-    if isinstance(word, Flood):
-        return all(map(_item, word.items))
-    if isinstance(word, Frame):
-        notes = all(note.to >= 0 and note.sender >= 0 for note in word.notes)
-        return notes and all(map(_parcel, word.parcels)) and all(map(_item, word.items))
-    return True
-
-
-def _parcel(parcel: Parcel) -> bool:
-    return bool(parcel.to) and all(one.to >= 0 and one.number > 0 for one in parcel.to)
+    return not isinstance(word, Flood | Frame) or all(map(_item, word.items))
 
 
 def _item(item: Item) -> bool:

@@ -29,6 +29,8 @@ class Setup:
     """Protocols on topics."""
     items: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Topics that are moved together."""
+    disconnects: bool = True
+    """Whether the driver can have clients disconnected: without it, no item leaves this broker."""
     council: Pace | None = None
     """How patient its council is; None for an agent without one."""
     preference: tuple[int, ...] = ()

@@ -107,7 +107,7 @@ class Totals:
         for letter in self._custody.take_out(
             lambda one: one.topic == topic and one.order is None, to=before, kind=HOME
         ):
-            self._custody.release(self._custody.keep(letter, (home,), rule, kind=HOME))
+            self._custody.send(letter, self._custody.lanes_to((home,), HOME), rule)
 
     def _start_over(self, topic: str) -> None:
         """What the last term did not get done comes again from its origins."""
@@ -171,8 +171,8 @@ class Totals:
         if audience:
             rule = replace(self._rules.of(letter.topic), order="none")
             # The sequencer's own records bring it back after a restart.
-            taken = self._custody.keep(letter, sorted(audience), rule, log=False)
-            self._custody.release(taken)
+            lanes = self._custody.lanes_to(sorted(audience))
+            self._custody.send(letter, lanes, rule, log=False)
         else:
             self._check((letter.topic, letter.order))
 

@@ -10,6 +10,13 @@ if TYPE_CHECKING:
 LetterId = tuple[int, int, str, int]
 
 
+def things_of(agent: "Agent") -> tuple[int, ...]:
+    """What an agent holds for down: links by number, brokers as -1 - number; its colour."""
+    chart, dead = agent.deck.chart, agent.gazette.dead
+    links = chart.essential(agent.gazette.down, dead)
+    return tuple(sorted([*links, *(-1 - b for b in dead)]))
+
+
 def custody_of(agent: "Agent") -> set[tuple[LetterId, int]]:
     """What an agent keeps as an origin: letter and destination."""
     return {

@@ -5,6 +5,7 @@ was. Raises msgspec's errors for bytes that are no word, or one that makes no se
 them and says so.
 """
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any, Union
 
@@ -40,6 +41,17 @@ def decode_record(data: bytes) -> Any:
     return _item(record) if isinstance(record, Item) else record
 
 
+def encode_records(records: Sequence[Any]) -> bytes:
+    """Several records as bytes, in one go: what a log writes together."""
+    return _encoder.encode(records)
+
+
+def decode_records(data: bytes | memoryview) -> list[Any]:
+    """The records that were encoded together."""
+    records = _record_lists().decode(data)
+    return [_item(one) if isinstance(one, Item) else one for one in records]
+
+
 def _item(item: Item) -> Item:
     if item.kind != LINKS:
         return item
@@ -59,17 +71,30 @@ def _decoder() -> "msgspec.msgpack.Decoder[Word]":
 def _notes() -> Any:
     """Every kind of note; found here, so that `words` need not know the parts."""
     from ropewalk.overlay.council import words as council
-    from ropewalk.overlay.interests import Ask, Heed
-    from ropewalk.overlay.managing import NeedsTerm
+    from ropewalk.overlay.council.loads import Load
+    from ropewalk.overlay.draining import Mark, Marked
+    from ropewalk.overlay.interests import Absent, Ask, Heed
     from ropewalk.overlay.order import notes as order
 
     said = (order.Ask, order.Tail, order.Fenced, order.Join, order.Begin, order.Begun)
-    more = (order.Stable, order.Had, order.Vouch, order.Vouched)
-    return _union(Receipt, Heed, Ask, NeedsTerm, *said, *more, *council.NOTES)
+    more = (order.Stable, order.Had, order.Vouch, order.Vouched, order.NeedsTerm)
+    near = (Mark, Marked, Load)
+    return _union(Receipt, Heed, Ask, Absent, *near, *said, *more, *council.NOTES)
 
 
 @cache
 def _records() -> "msgspec.msgpack.Decoder[Any]":
+    return msgspec.msgpack.Decoder(_record_kinds())
+
+
+@cache
+def _record_lists() -> "msgspec.msgpack.Decoder[list[Any]]":
+    return msgspec.msgpack.Decoder(list[_record_kinds()])  # type: ignore[misc]
+
+
+@cache
+def _record_kinds() -> Any:
+    from ropewalk.overlay.berths import Carried, Emptied, Held, SentOn
     from ropewalk.overlay.council import words as council
     from ropewalk.overlay.lane import Done, Kept
     from ropewalk.overlay.order import notes as order
@@ -78,10 +103,8 @@ def _records() -> "msgspec.msgpack.Decoder[Any]":
 
     home = (order.Opened, order.Numbered, order.Admitted, order.Steady, order.Excluded)
     reader = (order.Join, order.Left, order.Kept, order.Begin, order.Promised, order.Stable)
-    more = (order.Vowed, order.Reading)
-    return msgspec.msgpack.Decoder(
-        _union(Item, Kept, Done, Came, Value, *home, *reader, *more, *council.RECORDS)
-    )
+    more = (order.Vowed, order.Reading, Held, Emptied, Carried, SentOn)
+    return _union(Item, Kept, Done, Came, Value, *home, *reader, *more, *council.RECORDS)
 
 
 def _union(*kinds: type) -> Any:

@@ -8,9 +8,9 @@ table 6-5: `Beat`, `Flood`, `Test`. A `Frame` carries parcels and notes. What a 
 tells are `Item`s: one fact of one broker each, of which the newest counts.
 """
 
-from typing import Any
+from typing import Annotated, Any
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 LINKS, INTEREST, CHART, WHOLE = 0, 1, 2, 3
 """Kinds of items: a broker's links that are not well, what it wants, which chart it has ready; and
@@ -18,6 +18,10 @@ all that it wants in this life, so that what it said in earlier ones no longer c
 
 Key = tuple[int, int, str]
 """Of an item: its kind, its broker, its name."""
+
+Number = Annotated[int, Meta(ge=0)]
+Count = Annotated[int, Meta(ge=1)]
+"""What parcels and notes say of brokers and of places in lanes is checked where it is decoded."""
 
 
 class Wire(Struct, frozen=True, array_like=True, tag=True, gc=False):
@@ -148,6 +152,8 @@ class Letter(Wire, frozen=True, tag="m"):
     """Where it stands in a total order: (term, number)."""
     domain: int = -1
     """The domain that it does not leave; -1 for none."""
+    headers: tuple[tuple[str, str], ...] = ()
+    """What came with the payload."""
 
     @property
     def id(self) -> tuple[int, int, str, int]:
@@ -158,11 +164,11 @@ class Letter(Wire, frozen=True, tag="m"):
 class Address(Wire, frozen=True, tag="a"):
     """One destination of a parcel, and the place in the lane from the origin to it."""
 
-    to: int
+    to: Number
     lane: int
     """0 for messages in custody, 1 for those without, 2 on the way to a sequencer, 3 for messages
     in custody that do not leave their domain."""
-    number: int
+    number: Count
     base: int
     """The origin's lowest number that is not acknowledged."""
     after: int = 0
@@ -183,7 +189,7 @@ class Parcel(Wire, frozen=True, tag="p"):
     """A letter on its way to some destinations."""
 
     letter: Letter
-    to: tuple[Address, ...]
+    to: Annotated[tuple[Address, ...], Meta(min_length=1)]
     hops: int = 0
     avoid: tuple[int, ...] = ()
     """Links that this copy keeps off; nobody else concludes anything from it."""
@@ -206,9 +212,9 @@ class Receipt(Wire, frozen=True, tag="r"):
 class Note(Wire, frozen=True, tag="n"):
     """Something small from one agent to another; nobody keeps it, so the sender repeats it."""
 
-    sender: int
+    sender: Number
     incarnation: int
-    to: int
+    to: Number
     body: Any
     hops: int = 0
     avoid: tuple[int, ...] = ()

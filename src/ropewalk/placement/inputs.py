@@ -14,7 +14,7 @@ from ropewalk.federation.items import brokers_for, items_of, place_of
 from ropewalk.federation.topics import held, is_pattern
 from ropewalk.placement.judge import floor_of
 from ropewalk.placement.performance import US, Reals, Traffic, averaged, work_s
-from ropewalk.placement.problem import NOWHERE, Ints, Problem, Rules, Spread, check_matrix, problem
+from ropewalk.placement.problems import NOWHERE, Ints, Problem, Rules, Spread, check_matrix, problem
 from ropewalk.placement.repair import repaired
 from ropewalk.placement.risk import Peaks
 

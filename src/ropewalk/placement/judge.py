@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ropewalk.placement.performance import delay_s
-from ropewalk.placement.problem import Ints, Problem
+from ropewalk.placement.problems import Ints, Problem
 from ropewalk.placement.risk import margin_for, margins, moments, risk_of
 from ropewalk.placement.solve.scores import Model, Objective, above, log_below
 

@@ -7,7 +7,7 @@ from scipy.optimize import linear_sum_assignment
 
 from ropewalk.kernels import kernel
 from ropewalk.placement.performance import Reals
-from ropewalk.placement.problem import NOWHERE, Ints, Problem, Rules, alike
+from ropewalk.placement.problems import NOWHERE, Ints, Problem, Rules, alike
 from ropewalk.placement.risk import margins as margins_of
 from ropewalk.placement.solve.anneal import whole
 from ropewalk.placement.solve.ground import (

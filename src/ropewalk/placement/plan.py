@@ -12,9 +12,9 @@ from ropewalk.errors import UsageError
 from ropewalk.federation.dump import dump_plain
 from ropewalk.placement.judge import Standing, gap, product_of, standings
 from ropewalk.placement.moves import Move
-from ropewalk.placement.place import Placed
+from ropewalk.placement.placing import Placed
 from ropewalk.placement.policies import Policy
-from ropewalk.placement.problem import PER_BROKER, Problem
+from ropewalk.placement.problems import PER_BROKER, Problem
 from ropewalk.placement.risk import margins, risk_of
 from ropewalk.placement.solve.scores import Model, Objective
 

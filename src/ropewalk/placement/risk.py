@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from ropewalk.placement.performance import Reals
-from ropewalk.placement.problem import Ints, Problem
+from ropewalk.placement.problems import Ints, Problem
 from ropewalk.placement.solve.scores import FAR, Model
 
 

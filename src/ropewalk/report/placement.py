@@ -12,8 +12,8 @@ import numpy as np
 from ropewalk.errors import UsageError
 from ropewalk.federation.saving import write_bytes
 from ropewalk.placement.judge import percent, standings, why_not
-from ropewalk.placement.place import Placed
-from ropewalk.placement.problem import Ints, Problem
+from ropewalk.placement.placing import Placed
+from ropewalk.placement.problems import Ints, Problem
 from ropewalk.placement.risk import margins, risk_of
 from ropewalk.placement.solve.bound import even_margin
 from ropewalk.placement.solve.scores import FAR, Model, Objective

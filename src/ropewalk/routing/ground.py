@@ -3,8 +3,6 @@
 from itertools import pairwise
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components, dijkstra
 
 from ropewalk.federation.arrays import Bools, Graph, Ints
 from ropewalk.federation.facts import Federation
@@ -15,6 +13,9 @@ from ropewalk.federation.places import attached_nodes, distance_km, node_positio
 def connected_parts(graph: Graph, up: Bools | None = None) -> Ints:
     """The number of the part that each broker is in, by all links or by those that are up."""
     a, b = (graph.ends if up is None else graph.ends[up]).T
+    from scipy.sparse import csr_array  # late: agents start without it
+    from scipy.sparse.csgraph import connected_components
+
     grid = csr_array((np.ones(len(a)), (a, b)), shape=(graph.brokers, graph.brokers))
     return np.asarray(connected_components(grid, directed=False)[1])
 
@@ -66,6 +67,9 @@ def _predecessors(federation: Federation, sources: list[int]) -> np.ndarray:
         return np.full((len(sources), len(number)), -9999)
     a, b = np.array(ends).T
     lengths = np.maximum(km, 1e-9)  # a length of nothing would be read as no link
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import dijkstra
+
     grid = csr_array((lengths, (a, b)), shape=(len(number), len(number)))
     _, before = dijkstra(grid, directed=False, indices=sources, return_predecessors=True)
     return np.asarray(before)

@@ -69,7 +69,9 @@ ROW = MappingProxyType(
         "li": Column("local index: the order at this node and incarnation", WHOLE),
         "kind": Column("what happened", TEXT),
         "topic": Column("the topic; of subscriptions and advertisements also a pattern", TEXT),
-        "client": Column("the consumer, or the client that connects", TEXT),
+        "client": Column(
+            "the consumer, the client that connects, or of `accepted` the publisher", TEXT
+        ),
         "producer": Column("the stream of an origin: a producer's name", TEXT),
         "pseq": Column("the message's number in its producer's stream on this topic", WHOLE),
         "event_id": Column("the message's own id, where it has one", TEXT),

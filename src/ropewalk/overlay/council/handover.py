@@ -88,6 +88,11 @@ class Delivered:
         found = ((stream, tuple(ranges)) for stream, ranges in self._streams.items())
         return Frontier(tuple(sorted(one for one in found if wanted(one[0][2]))), self.exact)
 
+    def count(self, wanted: Callable[[str], bool]) -> int:
+        """How many letters of topics that are wanted."""
+        some = (ranges for stream, ranges in self._streams.items() if wanted(stream[2]))
+        return sum(last - first + 1 for ranges in some for first, last in ranges)
+
     def _put(self, stream: StreamId, new: Range) -> None:
         ranges = self._streams.get(stream)
         if ranges is None:

@@ -70,6 +70,11 @@ class Mirrors:
         """The broker that carries it now, as far as is decided."""
         return self.moves.get(item, self.home(item))
 
+    def gone_since(self, broker: int | None, now_us: int) -> int:
+        """Since when a broker cannot be reached; now, if it can."""
+        up, since_us = self._since.get(-1 if broker is None else broker, (True, now_us))
+        return now_us if up else since_us
+
     def ended(self, now_us: int, item: str, *, moved: bool) -> None:
         """A session that `move` began is over."""
         self._sessions[item] = NEVER if moved else now_us + self.pace.grace_us

@@ -208,3 +208,10 @@ class Reading(Wire, frozen=True, tag="or"):
     absent: tuple[tuple[int, Id], ...]
     streams: tuple[Stream, ...]
     before: tuple[Stream, ...]
+
+
+class NeedsTerm(Wire, frozen=True, tag="ht"):
+    """A note to the master: this home cannot number a topic any more in its term."""
+
+    topic: str
+    term: int

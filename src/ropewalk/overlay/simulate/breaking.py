@@ -154,6 +154,7 @@ class Breaker:
             if whole:
                 host.broker_away += 1
                 self._leave(host, disk=fault.disk)
+                self._world.movers.died(host)
             return
         host.agent_away -= 1
         if whole:

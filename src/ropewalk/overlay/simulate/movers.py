@@ -117,20 +117,30 @@ class Movers:
             event: Event = Subscribed(client, wish.pattern)
             self._world.hand(host, event)
 
+    def died(self, host: Host) -> None:
+        """A broker is dead: quick clients go to its mirror before that is decided."""
+        plan, federation = self._world.plan, self._world.federation
+        if plan.mirrors and plan.quick:
+            for item, to in cases_of(federation).advice([host.name]).moves.items():
+                mirror = self._world.hosts[self._number[to]]
+                self._flee(host, mirror, frozenset(federation.items[item]))
+
     def taken_over(self, mirror: Host, action: TakeOver) -> None:
         """A mirror carries items of a dead broker: its clients go there, sooner or later."""
         self._world.note("take over", mirror.number, action.items)
         patterns = {p for item in action.items for p in self._world.federation.items[item]}
         for host in self._world.hosts:
             if host.broker_away and host is not mirror:
-                clients = sorted({one for one, pattern in host.wants if pattern in patterns})
-                for client in clients:
-                    wishes = [wish for (one, _), wish in host.wants.items() if one == client]
-                    self._home.setdefault(client, host.number)
-                    for wish in wishes:
-                        del host.wants[client, wish.pattern]
-                    self.away += 1
-                    self._later(self._connect, mirror.number, client, wishes)
+                self._flee(host, mirror, frozenset(patterns))
+
+    def _flee(self, host: Host, mirror: Host, patterns: frozenset[str]) -> None:
+        for client in sorted({one for one, pattern in host.wants if pattern in patterns}):
+            wishes = [wish for (one, _), wish in host.wants.items() if one == client]
+            self._home.setdefault(client, host.number)
+            for wish in wishes:
+                del host.wants[client, wish.pattern]
+            self.away += 1
+            self._later(self._connect, mirror.number, client, wishes)
 
 
 def cases_of(federation: Federation) -> CaseBase:

@@ -59,6 +59,8 @@ class Plan:
     """When items move, and where to."""
     mirrors: bool = False
     """Whether clients of a broker that dies go to the one that takes over."""
+    quick: bool = False
+    """Whether they go at once, before anybody has decided that it does."""
 
 
 def payload_of(number: int, size: int = 8) -> bytes:

@@ -4,7 +4,26 @@
 the system, and finds the nearest where none fits.
 """
 
-from ropewalk.placement.policies.cases import Advice, Case, CaseBase, case_base
-from ropewalk.placement.policies.failures import Policy, policies, policy, quiet
+from typing import TYPE_CHECKING
+
+from ropewalk.lazily import lazily
+
+if TYPE_CHECKING:
+    from ropewalk.placement.policies.cases import Advice, Case, CaseBase, case_base
+    from ropewalk.placement.policies.failures import Policy, policies, policy, quiet
 
 __all__ = ["Advice", "Case", "CaseBase", "Policy", "case_base", "policies", "policy", "quiet"]
+
+__getattr__ = lazily(
+    __name__,
+    {
+        "Advice": "cases",
+        "Case": "cases",
+        "CaseBase": "cases",
+        "case_base": "cases",
+        "Policy": "failures",
+        "policies": "failures",
+        "policy": "failures",
+        "quiet": "failures",
+    },
+)

@@ -11,7 +11,7 @@ import numpy as np
 from ropewalk.errors import UsageError
 from ropewalk.placement.performance import Reals
 from ropewalk.placement.policies.failures import Policy
-from ropewalk.placement.problem import Ints, Problem
+from ropewalk.placement.problems import Ints, Problem
 from ropewalk.placement.risk import margins
 
 FORMAT = "ropewalk policies 1"

@@ -14,7 +14,7 @@ import numpy as np
 
 from ropewalk.errors import UsageError
 from ropewalk.placement.performance import Reals
-from ropewalk.placement.problem import Flags, Ints, Problem, Rules, Spread, problem
+from ropewalk.placement.problems import Flags, Ints, Problem, Rules, Spread, problem
 from ropewalk.placement.risk import risk_of
 from ropewalk.placement.solve import starts
 from ropewalk.placement.solve.anneal import anneal

@@ -6,21 +6,26 @@ and the reasons); `session` (the words of a session), `arrows` (its table) and `
 machine of each side). All of it is pure: time is passed in, actions come out.
 """
 
-from ropewalk.placement.reactive.balance import Balance, Balanced, balance_step
-from ropewalk.placement.reactive.books import (
-    Books,
-    Station,
-    Subscription,
-    TopicLoad,
-    books_of,
-    loads_after,
-)
-from ropewalk.placement.reactive.detector import Detector, Reading, Watched, store_share
-from ropewalk.placement.reactive.detector import step as detector_step
-from ropewalk.placement.reactive.mediation import Mediator, Patience
-from ropewalk.placement.reactive.mediation import step as mediation_step
-from ropewalk.placement.reactive.offload import Offload, Rejection, relieve
-from ropewalk.placement.reactive.watching import Watch
+from typing import TYPE_CHECKING
+
+from ropewalk.lazily import lazily
+
+if TYPE_CHECKING:
+    from ropewalk.placement.reactive.balance import Balance, Balanced, balance_step
+    from ropewalk.placement.reactive.books import (
+        Books,
+        Station,
+        Subscription,
+        TopicLoad,
+        books_of,
+        loads_after,
+    )
+    from ropewalk.placement.reactive.detector import Detector, Reading, Watched, store_share
+    from ropewalk.placement.reactive.detector import step as detector_step
+    from ropewalk.placement.reactive.mediation import Mediator, Patience
+    from ropewalk.placement.reactive.mediation import step as mediation_step
+    from ropewalk.placement.reactive.offload import Offload, Rejection, relieve
+    from ropewalk.placement.reactive.watching import Watch
 
 __all__ = [
     "Balance",
@@ -45,3 +50,30 @@ __all__ = [
     "relieve",
     "store_share",
 ]
+
+__getattr__ = lazily(
+    __name__,
+    {
+        "Balance": "balance",
+        "Balanced": "balance",
+        "balance_step": "balance",
+        "Books": "books",
+        "Station": "books",
+        "Subscription": "books",
+        "TopicLoad": "books",
+        "books_of": "books",
+        "loads_after": "books",
+        "Detector": "detector",
+        "Reading": "detector",
+        "Watched": "detector",
+        "store_share": "detector",
+        "detector_step": "detector:step",
+        "Mediator": "mediation",
+        "Patience": "mediation",
+        "mediation_step": "mediation:step",
+        "Offload": "offload",
+        "Rejection": "offload",
+        "relieve": "offload",
+        "Watch": "watching",
+    },
+)

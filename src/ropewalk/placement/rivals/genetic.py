@@ -11,7 +11,7 @@ import numpy as np
 
 from ropewalk.kernels import kernel
 from ropewalk.placement.performance import Reals
-from ropewalk.placement.problem import Ints, Problem
+from ropewalk.placement.problems import Ints, Problem
 from ropewalk.placement.solve.ground import Ground, ground_of
 from ropewalk.placement.solve.scores import Objective, log_below, margin, upper_tail
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ropewalk.placement.problem import Ints, Problem
+from ropewalk.placement.problems import Ints, Problem
 
 
 def round_robin(problem: Problem, order: Ints | None = None) -> Ints:

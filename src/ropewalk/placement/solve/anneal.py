@@ -9,7 +9,7 @@ near or far by chance: near ones balance what is shared without mixing large ite
 import numpy as np
 
 from ropewalk.kernels import kernel
-from ropewalk.placement.problem import Ints
+from ropewalk.placement.problems import Ints
 from ropewalk.placement.solve.ground import (
     Ground,
     State,

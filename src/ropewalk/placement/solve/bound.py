@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ropewalk.placement.performance import Reals
-from ropewalk.placement.problem import Problem, Spread
+from ropewalk.placement.problems import Problem, Spread
 from ropewalk.placement.repair import is_covariance
 from ropewalk.placement.solve.scores import FAR, log_below
 

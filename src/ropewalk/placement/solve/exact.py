@@ -12,7 +12,7 @@ import numpy as np
 
 from ropewalk.kernels import kernel
 from ropewalk.placement.performance import Reals
-from ropewalk.placement.problem import Ints, Problem, alike
+from ropewalk.placement.problems import Ints, Problem, alike
 from ropewalk.placement.repair import is_covariance
 from ropewalk.placement.solve.anneal import whole
 from ropewalk.placement.solve.ground import Ground, State, build, ground_of, state_of

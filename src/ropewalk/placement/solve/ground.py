@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from ropewalk.kernels import inlined, kernel
 from ropewalk.placement.performance import Reals
-from ropewalk.placement.problem import Ints, Problem
+from ropewalk.placement.problems import Ints, Problem
 from ropewalk.placement.solve.scores import margin, score
 
 Bytes = npt.NDArray[np.uint8]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ropewalk.errors import UsageError
-from ropewalk.placement.problem import Ints, Problem
+from ropewalk.placement.problems import Ints, Problem
 from ropewalk.placement.solve import starts
 from ropewalk.placement.solve.anneal import anneal, whole
 from ropewalk.placement.solve.ground import Ground, ground_of, state_of

@@ -4,7 +4,7 @@ import numpy as np
 
 from ropewalk.kernels import kernel
 from ropewalk.placement.performance import Reals
-from ropewalk.placement.problem import NOWHERE, Flags, Ints, Problem
+from ropewalk.placement.problems import NOWHERE, Flags, Ints, Problem
 
 
 def today(problem: Problem) -> Ints:

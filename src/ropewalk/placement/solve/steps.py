@@ -3,7 +3,7 @@
 import numpy as np
 
 from ropewalk.kernels import kernel
-from ropewalk.placement.problem import Ints
+from ropewalk.placement.problems import Ints
 from ropewalk.placement.solve.ground import Ground, State, Whole
 
 

@@ -8,7 +8,7 @@ other item; the step after which the lesser margin of the two is largest is take
 import numpy as np
 
 from ropewalk.kernels import kernel
-from ropewalk.placement.problem import Ints
+from ropewalk.placement.problems import Ints
 from ropewalk.placement.solve.anneal import whole
 from ropewalk.placement.solve.ground import (
     Ground,

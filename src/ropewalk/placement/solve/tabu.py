@@ -7,7 +7,7 @@ downs it ends higher than annealing in the same time, and makes a good end after
 import numpy as np
 
 from ropewalk.kernels import kernel
-from ropewalk.placement.problem import Ints
+from ropewalk.placement.problems import Ints
 from ropewalk.placement.solve.anneal import whole
 from ropewalk.placement.solve.ground import (
     Ground,

@@ -7,7 +7,7 @@ import numpy as np
 from ropewalk.placement.judge import Rejection, rejections
 from ropewalk.placement.moves import Way, relabelled, safe_part, settled, way
 from ropewalk.placement.policies import CaseBase, Policy, case_base, policies, quiet
-from ropewalk.placement.problem import Ints, Problem
+from ropewalk.placement.problems import Ints, Problem
 from ropewalk.placement.risk import margins
 from ropewalk.placement.solve import starts
 from ropewalk.placement.solve.bound import margin_bound, product_bound

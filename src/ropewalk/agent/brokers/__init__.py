@@ -1,0 +1,1 @@
+"""Real brokers behind one contract: `contract`, `names`, then one file per make."""

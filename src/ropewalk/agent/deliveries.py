@@ -1,0 +1,111 @@
+"""What was given to the broker for its clients, until the broker has confirmed it.
+
+What the core writes to its log after a delivery says that the delivery happened; so it waits here
+until that is true (`behind`). When the broker dies before, the delivery is made again, and when the
+agent dies with it, the origin sends it again: its receipt never left.
+"""
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from ropewalk.agent.brokers.contract import Local, Outgoing
+from ropewalk.overlay.events import Deliver
+
+AT_ONCE = 8_192
+"""Messages that the broker has not confirmed: then others wait."""
+
+
+class Delivery(Struct, gc=False):
+    """A message for clients, and what the core said of it."""
+
+    message: Outgoing
+    action: Deliver
+
+
+class Deliveries:
+    """The way of messages to the broker, and of records that depend on them to the log."""
+
+    def __init__(
+        self,
+        local: Local,
+        write: Callable[[Sequence[Any]], None],
+        done: Callable[[Sequence[Delivery]], None],
+    ) -> None:
+        self._local, self._write, self._done = local, write, done
+        self._waiting: deque[Delivery] = deque()
+        self._given: deque[Delivery] = deque()
+        self._confirmed_here = 0
+        """Of those given since the broker was reached last."""
+        self._behind: deque[tuple[int, Sequence[Any]]] = deque()
+        self._total = self._confirmed = 0
+        self._missing: set[str] = set()
+        self.up = False
+
+    @property
+    def outstanding(self) -> int:
+        """Messages that the broker has not confirmed, or not been given."""
+        return len(self._waiting) + len(self._given)
+
+    @property
+    def settled(self) -> bool:
+        """Whether all that the core says was delivered has been."""
+        return self._confirmed == self._total
+
+    def add(self, some: Sequence[Delivery]) -> None:
+        """Messages for clients."""
+        self._waiting.extend(some)
+        self._total += len(some)
+        self.push()
+
+    def behind(self, records: Sequence[Any]) -> None:
+        """Records of the log that follow all deliveries up to now."""
+        if self._confirmed == self._total and not self._behind:
+            self._write(records)
+        else:
+            self._behind.append((self._total, records))
+
+    def push(self) -> None:
+        """Give the broker what it can take."""
+        room = AT_ONCE - len(self._given)
+        if not self._waiting or not self.up or self._missing or room <= 0 or self._local.busy:
+            return
+        waiting = self._waiting
+        some = [waiting.popleft() for _ in range(min(room, len(waiting)))]
+        self._given.extend(some)
+        self._local.deliver([one.message for one in some])
+
+    def delivered(self, count: int) -> None:
+        """The broker has confirmed so many since it was reached last."""
+        some = [self._given.popleft() for _ in range(count - self._confirmed_here)]
+        self._confirmed_here = count
+        self._confirmed += len(some)
+        self._done(some)
+        while self._behind and self._behind[0][0] <= self._confirmed:
+            self._write(self._behind.popleft()[1])
+        self.push()
+
+    # --- the broker and its clients come and go ---------------------------------------------
+
+    def broker_up(self) -> None:
+        """The broker is there: what it did not confirm is given again."""
+        self.up, self._confirmed_here = True, 0
+        self._waiting.extendleft(reversed(self._given))
+        self._given.clear()
+        self.push()
+
+    def broker_down(self) -> None:
+        """It is not."""
+        self.up = False
+
+    def miss(self, patterns: frozenset[str]) -> None:
+        """Wait for clients that were there before the broker went."""
+        self._missing = set(patterns)
+
+    def returned(self, pattern: str) -> None:
+        """They are back, or have been given up."""
+        if pattern in self._missing:
+            self._missing.discard(pattern)
+            self.push()

@@ -1,0 +1,388 @@
+"""The edge around the pure core: sockets, clock, log and trace on one side, events on the other.
+
+Whatever happens in one turn of the event loop is handed to the core together, so that messages
+share frames, records share a sync and acknowledgements share a write. Nothing here decides
+anything: it carries out the core's actions.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
+from typing import Any
+
+from msgspec import MsgspecError
+
+from ropewalk.agent.brokers.contract import Incoming, Lane, Local, Outgoing
+from ropewalk.agent.deliveries import Deliveries, Delivery
+from ropewalk.agent.fragments import Desk, cut
+from ropewalk.agent.roles import Log, Sealer, Witness
+from ropewalk.agent.waiting import Lines
+from ropewalk.overlay import Agent
+from ropewalk.overlay.events import (
+    Accepted,
+    Action,
+    Closed,
+    Confirmed,
+    Deliver,
+    Disconnect,
+    Due,
+    Event,
+    Logged,
+    Published,
+    Received,
+    Refused,
+    Send,
+    Subscribed,
+    Tell,
+    Unsubscribed,
+    Write,
+)
+from ropewalk.overlay.lane import Kept
+from ropewalk.overlay.parts import NEVER
+from ropewalk.overlay.wire import decode, encode
+from ropewalk.overlay.words import Frame, Letter
+
+_topic = attrgetter("topic")
+AT_ONCE = 512
+"""Messages in one turn, roughly: heartbeats must not wait for long."""
+AGAIN_S = 0.005
+"""Until what could not be taken from a client that nobody can tell is tried again."""
+
+
+class Edge:
+    """Drives one core; keeps `contract.Ears` and `contract.Hears`."""
+
+    def __init__(
+        self,
+        core: Agent,
+        *,
+        seal: Sealer,
+        log: Log,
+        witness: Witness,
+        tell: Callable[[str, tuple[Any, ...]], None],
+    ) -> None:
+        self.core, self._seal, self._log, self._witness, self._tell = core, seal, log, witness, tell
+        self._loop = asyncio.get_running_loop()
+        self._events: deque[Event] = deque()
+        self._turning = False
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_us = NEVER
+        self._lines = Lines()
+        """Publications that were not taken and whose publishers nobody can tell."""
+        self._back: list[Incoming] | None = None
+        """Of those that are being tried again, what was refused; None at other times."""
+        self._paused = False
+        self._desk = Desk()
+        self._lanes: dict[int, Lane] = {}
+        self._links: dict[str, int] = {}
+        self.counts = dict.fromkeys(("published", "accepted", "refused", "delivered", "words"), 0)
+        self._more: dict[type, Callable[[Any], None]] = {
+            Refused: self._refused,
+            Confirmed: self._confirmed,
+            Disconnect: lambda one: self._lanes[one.link].abort(),
+            Tell: lambda one: tell(one.what, one.about),
+        }
+        self.stopping = False
+        self.mediate: Callable[[Sequence[Incoming]], Sequence[Incoming]] | None = None
+        """What becomes of messages before they are taken; see `transform`."""
+
+    def attach(self, local: Local, lanes: dict[str, tuple[int, Lane]]) -> None:
+        """The connections: to the own broker, and by neighbour to theirs."""
+        self._local = local
+        self.deliveries = Deliveries(local, self._log.append, self._delivered)
+        self._lanes = dict(lanes.values())
+        self._links = {name: link for name, (link, _) in lanes.items()}
+        self._peers = {link: name for name, link in self._links.items()}
+
+    def begin(self, last: Iterable[Any] = ()) -> None:
+        """Start the core; what is in custody from before has been accepted.
+
+        So has what the `last` records of the earlier life took into custody: a destination may have
+        had it before it was safe here, and the agent was killed before it could write that down.
+        """
+        actions = self.core.start(self.now_us)
+        lanes = self.core.keeper.everywhere()
+        kept = {one.letter.id: one.letter for one in last if isinstance(one, Kept) and one.to}
+        kept |= {one.letter.id: one.letter for lane in lanes for one in lane.entries.values()}
+        self._witness.accepted(list(kept.values()))
+        self._act(actions)
+
+    def also(self, kind: type, act: Callable[[Any], None]) -> None:
+        """Somebody else carries out a kind of action."""
+        self._more[kind] = act
+
+    @property
+    def now_us(self) -> int:
+        """This agent's clock."""
+        return int(self._loop.time() * 1e6)
+
+    # --- turns ------------------------------------------------------------------------------
+
+    def hand(self, event: Event) -> None:
+        """Something happens to the core, with whatever else happens in this turn."""
+        self._events.append(event)
+        self._wake()
+
+    def _wake(self) -> None:
+        if not self._turning:
+            self._turning = True
+            self._loop.call_soon(self._turn)
+
+    def _turn(self) -> None:
+        self._turning = False
+        some = self._some()
+        if self._events:
+            self._wake()
+        self._act(self.core.handle_all(some, self.now_us))
+        if self._log.wants_compaction and self.deliveries.settled:
+            self._log.compact(self.core.records())
+
+    def _some(self) -> list[Event]:
+        """Events for one turn: what publications are told is up to date for all of them.
+
+        So nothing else follows a publication in the same turn. It might make room where one was
+        refused, and the next of its topic would overtake it.
+        """
+        events, lines, some, weight = self._events, self._lines, list[Event](), 0
+        publications = False
+        while events and weight < AT_ONCE:
+            event = events[0]
+            if type(event) is Published:
+                publications = True
+                weight += 1
+                if lines and event.topic in lines:
+                    events.popleft()
+                    self._hold(event.ticket)
+                    continue
+            elif publications:
+                break
+            else:
+                weight += _weight(event)
+            some.append(events.popleft())
+        return some
+
+    def _due(self) -> None:
+        self._timer, self._timer_us = None, NEVER
+        now_us = self.now_us
+        if self.core.wake_us <= now_us:
+            self._act(self.core.handle(Due(), now_us))
+        else:
+            self._set_timer()
+
+    def _set_timer(self) -> None:
+        wake_us = self.core.wake_us
+        if wake_us < self._timer_us:
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer_us = wake_us
+            self._timer = self._loop.call_at(wake_us / 1e6, self._due)
+
+    # --- carrying out -----------------------------------------------------------------------
+
+    def _act(self, actions: list[Action]) -> None:
+        words: dict[int, list[bytes]] = {}
+        records: list[Any] = []
+        deliveries: list[Delivery] = []
+        accepted: list[Accepted] = []
+        for action in actions:
+            kind = type(action)
+            if kind is Write:
+                records.append(action.record)  # type: ignore[union-attr]
+            elif kind is Accepted:
+                accepted.append(action)  # type: ignore[arg-type]
+            elif kind is Deliver:
+                deliveries.append(_delivery(self.core, action))  # type: ignore[arg-type]
+            elif kind is Send:
+                pieces = words.setdefault(action.link, [])  # type: ignore[union-attr]
+                pieces += self._sealed(action.link, action.word)  # type: ignore[union-attr]
+            else:
+                self._more.get(kind, self._left)(action)
+        if accepted:
+            self._saw([one.letter for one in accepted])
+        # Seen first: no log and no neighbour knows of what the trace lacks after a crash.
+        self._witness.flush()
+        if deliveries:
+            self.deliveries.add(deliveries)
+        if records:
+            self.deliveries.behind(records)
+        for link, some in words.items():
+            self._lanes[link].send(some)
+        if accepted:
+            self._accepted(accepted)
+        self._set_timer()
+
+    def _left(self, action: Action) -> None:
+        """An action that nobody here carries out."""
+        self._tell("nobody here carries out", (type(action).__name__,))
+
+    def _sealed(self, link: int, word: Any) -> list[bytes]:
+        seal, peer = self._seal.seal, self._peers[link]
+        return [seal(link, peer, piece) for piece in cut(encode(word))]
+
+    def _saw(self, letters: Sequence[Letter]) -> None:
+        """Publications are in custody; the broker itself has given them to its own clients."""
+        self._witness.accepted(letters)
+        here = {topic: self.core.interests.subscribers(topic) for topic in map(_topic, letters)}
+        if any(here.values()):
+            own = [Deliver(one, here[one.topic]) for one in letters if here[one.topic]]
+            self._witness.delivered(own)
+
+    def _confirmed(self, action: Confirmed) -> None:
+        """A subscription that every member of the federation knows of."""
+        if action.by >= self.core.interests.members_for(action.pattern):
+            self._witness.confirmed(action.subscriber, action.pattern)
+
+    def _accepted(self, some: Sequence[Accepted]) -> None:
+        self._local.accept([one.ticket.handle for one in some if one.ticket.handle is not None])
+        self.counts["accepted"] += len(some)
+
+    def _refused(self, action: Refused) -> None:
+        message = action.ticket
+        self.counts["refused"] += 1
+        if self._local.refuse(message.handle, action.reason):
+            return
+        if self._back is not None:
+            self._back.append(message)
+            return
+        if not self._lines:
+            self._loop.call_later(AGAIN_S, self._try_again)
+        self._hold(message)
+
+    def _hold(self, message: Incoming) -> None:
+        """Let a message wait; when there are too many, clients have to."""
+        self._lines.add(message)
+        if self._lines.full and not self._paused:
+            self._paused = True
+            self._local.pause()
+
+    def _try_again(self) -> None:
+        """Hand the heads of all lines to the core; those behind them once these are taken."""
+        heads, self._back = self._lines.heads(), []
+        self._act(self.core.handle_all(map(_publication, heads), self.now_us))
+        back, self._back = self._back, None
+        self._lines.put_back(back)
+        if self._lines:
+            self._loop.call_later(AGAIN_S if back else 0, self._try_again)
+        if self._paused and not self._lines.full and not self.stopping:
+            self._paused = False
+            self._local.resume()
+
+    def _delivered(self, some: Sequence[Delivery]) -> None:
+        self.counts["delivered"] += len(some)
+        self._witness.delivered([one.action for one in some])
+        self._witness.flush()
+
+    def safe(self, count: int) -> None:
+        """So many records are safe."""
+        self.hand(Logged(count))
+
+    # --- the own broker (contract.Ears) -----------------------------------------------------
+
+    def published(self, messages: Sequence[Incoming]) -> None:
+        """Clients have published."""
+        if self.mediate is not None:
+            messages = self.mediate(messages)
+        self._events += map(_publication, messages)
+        self.counts["published"] += len(messages)
+        self._wake()
+
+    def heard(self, words: Sequence[bytes]) -> None:
+        """Neighbours have spoken."""
+        self.counts["words"] += len(words)
+        for data in words:
+            opened = self._seal.open(data)
+            if opened is None or opened.link not in self._lanes:
+                continue
+            word = self._desk.join(opened.link, opened.payload)
+            if word is not None:
+                self._hear(opened.link, word)
+
+    def _hear(self, link: int, word: bytes) -> None:
+        try:
+            self._events.append(Received(link, decode(word)))
+        except MsgspecError as error:
+            self._tell("nonsense", (link, str(error)))
+        self._wake()
+
+    def subscribed(self, subscriber: str, pattern: str) -> None:
+        """Clients want a pattern."""
+        self._witness.subscribed(subscriber, pattern)
+        self.deliveries.returned(pattern)
+        self.hand(Subscribed(subscriber, pattern))
+
+    def unsubscribed(self, subscriber: str, pattern: str) -> None:
+        """They no longer do."""
+        self._witness.unsubscribed(subscriber, pattern)
+        self.deliveries.returned(pattern)
+        self.hand(Unsubscribed(subscriber, pattern))
+
+    def missing(self, patterns: frozenset[str]) -> None:
+        """Clients that wanted these are not back yet."""
+        self.deliveries.miss(patterns)
+
+    def delivered(self, count: int) -> None:
+        """The broker confirms."""
+        self.deliveries.delivered(count)
+
+    def up(self) -> None:
+        """The broker is there."""
+        self._tell("broker up", ())
+        self.deliveries.broker_up()
+
+    def down(self, why: str) -> None:
+        """The broker is gone: neighbours' words no longer come, so no link works."""
+        self._tell("broker down", (why,))
+        self.deliveries.broker_down()
+        for link in self._lanes:
+            self._desk.forget(link)
+            self.hand(Closed(link))
+
+    # --- neighbours' brokers (contract.Hears) -----------------------------------------------
+
+    def opened(self, neighbour: str) -> None:
+        """A neighbour's broker can be reached."""
+        self._tell("link open", (neighbour,))
+
+    def closed(self, neighbour: str, why: str) -> None:
+        """It cannot, or its agent does not listen."""
+        self._tell("link closed", (neighbour, why))
+        self.hand(Closed(self._links[neighbour]))
+
+
+def _publication(message: Incoming) -> Published:
+    return Published(
+        message,
+        message.topic,
+        message.payload,
+        message.producer,
+        message.key,
+        message.priority,
+        message.retain,
+        message.headers,
+    )
+
+
+def _weight(event: Event) -> int:
+    """How many messages an event brings, or at least one."""
+    word = event.word if type(event) is Received else None
+    return len(word.parcels) if type(word) is Frame and word.parcels else 1
+
+
+def _delivery(core: Agent, action: Deliver) -> Delivery:
+    letter = action.letter
+    name = ""
+    if action.exactly_once:
+        name = (
+            f"{core.deck.name(letter.origin)}-{letter.incarnation}-{letter.topic}-{letter.number}"
+        )
+    message = Outgoing(
+        letter.topic,
+        letter.payload,
+        letter.headers,
+        name,
+        letter.retain,
+        letter.priority,
+        action.exactly_once,
+    )
+    return Delivery(message, action)

@@ -1,0 +1,5 @@
+"""Brokers that the whole session shares."""
+
+from tests.conformance.rabbit import rabbit
+
+__all__ = ["rabbit"]

@@ -1,0 +1,222 @@
+"""Laws of publications that come together: the same happens as when each is taken by itself."""
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ropewalk.federation.facts import Contract, Topic
+from ropewalk.overlay.agent import Agent, Setup
+from ropewalk.overlay.chart import chart_of
+from ropewalk.overlay.events import (
+    Action,
+    Closed,
+    Event,
+    Logged,
+    Published,
+    Received,
+    Send,
+    Subscribed,
+)
+from ropewalk.overlay.front import Front
+from ropewalk.overlay.lane import Entry, Lane
+from ropewalk.overlay.pairs import alternates_of
+from ropewalk.overlay.rules import rules_of
+from ropewalk.overlay.settings import Settings
+from ropewalk.overlay.words import INTEREST, Flood, Frame, Item, Letter, Note, Parcel, Receipt
+from tests.bench import federation
+
+
+def topic(readers: str, *, scope: Any = "federation", **contract: Any) -> Topic:
+    made = Contract(**{"delivery": "at-least-once", "order": "fifo", **contract})
+    return Topic(publishers=("a",), subscribers=tuple(readers), contract=made, scope=scope)
+
+
+TOPICS = {
+    "plain": topic("d"),
+    "wide": topic("bcd"),
+    "once": topic("bd", delivery="exactly-once"),
+    "free": topic("bd", delivery="at-most-once", order="none"),
+    "urgent": topic("d", order="priority", priority=2),
+    "loose": topic("cd", order="none"),
+    "kept": topic("d", retained=True),
+    "twice": topic("d", paths=2),
+    "near": topic("bd", scope="domain"),
+    "spoken": topic("d"),
+    "here": topic("bd", order="total", home="a"),
+    "there": topic("bd", order="total", home="d"),
+}
+SQUARE = federation("a-b b-d a-c c-d", topics=TOPICS)
+CHART, RULES = chart_of(SQUARE), rules_of(SQUARE)
+SECOND = alternates_of(SQUARE, CHART)
+TIGHT = Settings(window=3, queue=6, link_queue=8, held=8, streams=2)
+
+
+class Counting:
+    """A messenger that objects to every third publication."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def stamp(self, payload: bytes, producer: str) -> tuple[Any, str | None]:
+        self.count += 1
+        return self.count, "out of turn" if self.count % 3 == 0 else None
+
+    def arrived(self, letter: Letter) -> list[Letter]:
+        return [letter]
+
+
+def new_agent(tight: bool) -> Agent:
+    agent = Agent(
+        Setup(
+            me=0,
+            chart=CHART,
+            rules=RULES,
+            settings=TIGHT if tight else Settings(),
+            alternates=SECOND[0],
+            messengers={"spoken": Counting()},
+        )
+    )
+    agent.start(0, settled=True)
+    for number, (name, one) in enumerate(TOPICS.items(), 1):
+        readers = (CHART.names.index(reader) for reader in one.subscribers)
+        items = tuple(Item(INTEREST, b, name, 1, number, True) for b in readers)
+        agent.handle(Received(0, Flood(items)), 0)
+    return agent
+
+
+def receipt(sender: int, lane: int, upto: int, extra: tuple[int, ...]) -> Event:
+    note = Note(sender, 1, 0, Receipt(lane, 1, upto, extra))
+    return Received(0, Frame(CHART.epoch, 0, 0, (), (note,)))
+
+
+numbers = st.integers(1, 30)
+names = st.sampled_from(sorted(TOPICS))
+publications = st.builds(
+    Published,
+    numbers,
+    names,
+    st.binary(max_size=2),
+    key=st.sampled_from(["", "", "", "one", "two", "three"]),
+    priority=st.none() | st.integers(0, 3),
+    retain=st.booleans(),
+)
+wishes = st.builds(
+    lambda b, name, number, wants: Received(0, Flood((Item(INTEREST, b, name, 1, number, wants),))),
+    st.integers(1, 3),
+    names,
+    st.integers(20, 99),
+    st.booleans(),
+)
+receipts = st.builds(
+    receipt, st.integers(1, 3), st.sampled_from([0, 2, 3]), numbers, st.sets(numbers).map(tuple)
+)
+others = st.one_of(
+    st.builds(Logged, numbers),
+    receipts,
+    wishes,
+    st.builds(Subscribed, st.sampled_from(["x", "y"]), names),
+    st.builds(Closed, st.integers(0, 1)),
+)
+bursts = st.builds(
+    lambda name, count, ids: [
+        Published(n, name, b"%d" % n, key=f"k{n % ids}" if ids else "") for n in range(count)
+    ],
+    st.sampled_from(["plain", "plain", "wide", "loose", "urgent", "once", "kept"]),
+    st.integers(2, 12),
+    st.sampled_from([0, 0, 3, 99]),
+)
+"""Publications of one topic that differ in payload and id alone; some ids come again."""
+batches = st.lists(
+    st.lists(publications, min_size=8, max_size=24)
+    | st.lists(publications | others, max_size=8)
+    | st.lists(bursts | others.map(lambda one: [one]), max_size=5).map(
+        lambda some: [one for part in some for one in part]
+    ),
+    max_size=6,
+)
+
+
+def outcome(agent: Agent, some: Sequence[Sequence[Event]]) -> list[Any]:
+    """All that an agent wants done, batch by batch, and what it has in the end."""
+    possible = _possible(agent)
+    done = [agent.handle_all([possible(e) for e in one], at) for at, one in enumerate(some)]
+    return [done, agent.records(), agent.memory(), agent.wake_us]
+
+
+def _possible(agent: Agent) -> Any:
+    """No log can hold more than was written."""
+
+    def made(event: Event) -> Event:
+        if isinstance(event, Logged):
+            return Logged(min(event.count, agent.deck.written))
+        return event
+
+    return made
+
+
+def by_itself(agent: Agent) -> Agent:
+    """The same agent, but it looks everything up for each publication anew."""
+
+    def published(events: Sequence[Published]) -> None:
+        for event in events:
+            Front.published(agent.front, (event,))
+
+    vars(agent.front)["published"] = published
+    return agent
+
+
+@given(st.booleans(), batches)
+@settings(max_examples=150)
+def test_what_is_looked_up_once_for_a_batch_is_right_for_each(
+    tight: bool, some: list[list[Event]]
+) -> None:
+    assert outcome(new_agent(tight), some) == outcome(by_itself(new_agent(tight)), some)
+
+
+def test_what_is_looked_up_once_for_all_time_is_found_out() -> None:
+    wish = Received(0, Flood((Item(INTEREST, 1, "plain", 1, 99, True),)))
+    some: list[list[Event]] = [[Published(1, "plain", b"")], [wish], [Published(2, "plain", b"")]]
+    stale = new_agent(False)
+    vars(stale.front)["_plan"] = cache(stale.front._plan)
+    assert outcome(stale, some) != outcome(by_itself(new_agent(False)), some)
+    assert outcome(new_agent(False), some) == outcome(by_itself(new_agent(False)), some)
+
+
+def carried(actions: Sequence[Action]) -> tuple[list[Action], dict[int, list[Parcel]]]:
+    """What is to be done but for sending; and the parcels of each link, in whatever frames."""
+    parcels: dict[int, list[Parcel]] = {}
+    for action in actions:
+        if isinstance(action, Send) and isinstance(action.word, Frame):
+            parcels.setdefault(action.link, []).extend(action.word.parcels)
+    return [one for one in actions if not isinstance(one, Send)], parcels
+
+
+@given(st.booleans(), st.lists(publications, max_size=60))
+def test_a_batch_is_as_good_as_one_after_the_other(tight: bool, some: list[Published]) -> None:
+    one, other = new_agent(tight), new_agent(tight)
+    together = one.handle_all(some, 1)
+    apart = [action for event in some for action in other.handle(event, 1)]
+    assert carried(together) == carried(apart)
+    assert one.records() == other.records()
+
+
+LETTER = Letter(0, 1, "t", 1, b"")
+
+
+@given(st.lists(st.none() | st.tuples(st.integers(0, 12), st.lists(st.integers(0, 12)))))
+def test_a_lane_knows_its_lowest_number(steps: list[tuple[int, list[int]] | None]) -> None:
+    lane = Lane(0, 1, 0, 1)
+    for step in steps:
+        if step is None:
+            lane.entries[lane.next] = Entry(LETTER, 0, 0, "none", 1)
+            lane.next += 1
+        else:
+            upto, extra = step
+            before = list(lane.entries)
+            left = [number for number in before if number > upto and number not in extra]
+            assert len(lane.strike(upto, extra)) == len(before) - len(left)
+            assert list(lane.entries) == left
+        assert lane.base == min(lane.entries, default=lane.next)
