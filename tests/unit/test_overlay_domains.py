@@ -20,6 +20,7 @@ from ropewalk.overlay.simulate.growth import (
     in_domains_of,
     keeper_of,
 )
+from ropewalk.overlay.simulate.world import Physics
 from ropewalk.overlay.words import LINKS, Item, LinkStates
 
 TWO = """
@@ -39,6 +40,25 @@ links:
 topics:
   t: {publishers: [z], subscribers: [x, b1], contract: {delivery: exactly-once, order: fifo}}
 """
+PROMOTED = """
+federation: an-edge-is-promoted
+domains:
+  uk: {gateways: [g1, busy], edges: [edge]}
+brokers: {g1: {}, busy: {}, edge: {}, far: {}, other: {}}
+links:
+  - {between: [g1, busy]}
+  - {between: [g1, edge]}
+  - {between: [busy, edge]}
+  - {between: [g1, far], cost: 1}
+  - {between: [g1, other], cost: 1}
+  - {between: [busy, far], cost: 10}
+  - {between: [busy, other], cost: 10}
+topics:
+  out: {publishers: [edge], subscribers: [far]}
+  in: {publishers: [other], subscribers: [edge]}
+  own: {publishers: [far], subscribers: [busy]}
+"""
+"""A broker with clients of its own is the last gateway, over dear links: an edge to be promoted."""
 A1, A2, X, Y, B1, Z = range(6)
 A1_A2, A1_B1, A2_B1, A1_X, A2_X, A2_Y, B1_Z = range(7)
 
@@ -145,6 +165,19 @@ def test_random_faults_break_no_promise_in_domains() -> None:
         faults = random_faults(federation, 4, seed=seed, duration_us=1_000_000)
         load = Load(rate_msgs_s=20, duration_us=1_000_000, settle_us=15_000_000)
         assert not simulate(federation, plan_of(federation, faults, load, seed=seed)).violations
+
+
+def test_a_broker_with_clients_carries_nothing_for_others_until_it_is_the_only_gateway() -> None:
+    federation, busy, killed_us = loads(PROMOTED), 1, 1_000_000
+    faults = parse_faults("at 1 s crash g1 for 10 s")
+    load = Load(rate_msgs_s=100, duration_us=2_000_000, settle_us=2_000_000)
+    run = simulate(
+        federation, plan_of(federation, faults, load, seed=3), physics=Physics(words=True)
+    )
+    assert not run.violations
+    carried = [us for us, _, _, sender, *_ in run.journal.of("carry") if sender == busy]
+    assert carried
+    assert min(carried) > killed_us
 
 
 def test_news_of_two_brokers_do_not_cancel_out_in_the_digest() -> None:
