@@ -30,6 +30,7 @@ from ropewalk.agent.brokers.mqtt import MqttLocal
 from ropewalk.agent.brokers.mqtt.headers import properties_of
 from ropewalk.agent.brokers.mqtt.local import RECEIVE_MAXIMUM
 from ropewalk.agent.brokers.mqtt.packets import Ack, Reader, connect, publish, topic_bytes
+from ropewalk.overlay.events import Burst
 
 REPEATS = 3
 MESSAGES = 20_000
@@ -72,6 +73,10 @@ class Side:
     def down(self, why: str) -> None:
         """It must not go."""
         raise RuntimeError(why)
+
+    def burst(self, some: Burst) -> None:
+        """One by one."""
+        self.published(some.each())
 
     def published(self, messages: Sequence[Incoming]) -> None:
         """Nothing is taken here."""
@@ -120,7 +125,7 @@ class Forwarder(Side):
     def published(self, messages: Sequence[Incoming]) -> None:
         """Hand on."""
         self.clock.start()
-        self._handles += [one.handle for one in messages]
+        self._handles += [one.ticket for one in messages]
         self.b.deliver([Outgoing(one.topic, one.payload, one.headers) for one in messages])
 
     def _delivered(self, count: int) -> None:

@@ -19,6 +19,7 @@ import aiormq
 from _measure import report
 from ropewalk.agent.brokers.contract import Incoming, Outgoing
 from ropewalk.agent.brokers.rabbitmq import RabbitLocal
+from ropewalk.overlay.events import Burst
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from tests.conformance.rabbit import Rabbit, program
@@ -42,10 +43,14 @@ class Counting:
         )
         self.local.start()
 
+    def burst(self, some: Burst) -> None:
+        """One by one."""
+        self.published(some.each())
+
     def published(self, messages: Sequence[Incoming]) -> None:
         """Accept."""
         self.taken += len(messages)
-        self.local.accept([one.handle for one in messages])
+        self.local.accept([one.ticket for one in messages])
         self.changed.set()
 
     def delivered(self, count: int) -> None:

@@ -26,6 +26,7 @@ from ropewalk.overlay.events import (
     Write,
 )
 from ropewalk.overlay.parts import NEVER
+from ropewalk.overlay.runs import singles
 from ropewalk.overlay.simulate.clients import topic_of
 from ropewalk.overlay.simulate.cores import Maker
 from ropewalk.overlay.words import Frame, FrameAck, Letter, Parcel, Word
@@ -105,7 +106,7 @@ class Flooder:
             self.owed.pop((link, word.extra), None)
             return []
         assert isinstance(word, Frame)
-        parcel = word.parcels[0]
+        parcel = next(singles(word.parcels))
         said: list[Action] = [Send(link, FrameAck(0, 0, parcel.letter.id))]  # type: ignore[arg-type]
         return said if parcel.letter.id in self.known else said + self.take(parcel, link)
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ropewalk.agent.brokers.contract import Incoming, Local, Outgoing
+from ropewalk.overlay.events import Burst
 
 
 class Board:
@@ -41,10 +42,13 @@ class Recorder:
     def payloads(self) -> list[bytes]:
         return [one.payload for one in self.taken]
 
+    def burst(self, some: Burst) -> None:
+        self.published(some.each())
+
     def published(self, messages: Sequence[Incoming]) -> None:
         self.taken += messages
         if self.accepts and self.local is not None:
-            self.local.accept([one.handle for one in messages])
+            self.local.accept([one.ticket for one in messages])
         self.board.poke()
 
     def heard(self, words: Sequence[bytes]) -> None:

@@ -164,7 +164,7 @@ def test_only_what_was_not_accepted_comes_again(broker: Broker) -> None:
             for payload in (b"kept", b"left"):
                 await one.publish("a/b", payload)
             await board.until(lambda: len(ears.taken) == 2)
-            ears.local.accept([ears.taken[0].handle])
+            ears.local.accept([ears.taken[0].ticket])
             await asyncio.sleep(0)  # written by the next turn of the loop
         async with agent(broker, board=board) as ears:
             await board.until(lambda: ears.taken)

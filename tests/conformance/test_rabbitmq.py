@@ -12,6 +12,7 @@ from aiormq.abc import DeliveredMessage
 from ropewalk.agent.brokers.contract import Access, Disconnects, Incoming, Outgoing
 from ropewalk.agent.brokers.rabbitmq import RabbitLane, RabbitLocal
 from ropewalk.errors import UsageError
+from ropewalk.overlay.events import Burst
 from tests.conformance.rabbit import MOST_BYTES, Rabbit
 
 PROPERTIES = aiormq.spec.Basic.Properties
@@ -33,10 +34,13 @@ class Told:
     def missing(self, patterns: frozenset[str]) -> None:
         self.story.append(f"missing {sorted(patterns)}")
 
+    def burst(self, some: Burst) -> None:
+        self.published(some.each())
+
     def published(self, messages: Sequence[Incoming]) -> None:
         self.messages += messages
         if self.accepting is not None:
-            self.accepting.accept([one.handle for one in messages])
+            self.accepting.accept([one.ticket for one in messages])
         self._changed.set()
 
     def heard(self, words: Sequence[bytes]) -> None:
@@ -171,7 +175,7 @@ def test_what_clients_publish_arrives_with_its_name_and_headers(rabbit: Rabbit) 
                 "n": "5",
                 "t": "true",
             }
-            assert (second.topic, second.payload, second.handle) == ("v/live", b"", None)
+            assert (second.topic, second.payload, second.ticket) == ("v/live", b"", None)
 
     run(go())
 
@@ -218,14 +222,14 @@ def test_a_publication_is_acknowledged_only_when_it_is_accepted(rabbit: Rabbit) 
             for number in range(6):
                 await publish(channel, "d.x", b"%d" % number)
             await told.until(lambda: len(told.messages) == 6)
-            assert local.refuse(told.messages[0].handle, "full") is False
-            local.accept([told.messages[i].handle for i in (5, 2)])
-            local.accept([told.messages[i].handle for i in (1, 2)])
-        stale = [one.handle for one in told.messages]
+            assert local.refuse(told.messages[0].ticket, "full") is False
+            local.accept([told.messages[i].ticket for i in (5, 2)])
+            local.accept([told.messages[i].ticket for i in (1, 2)])
+        stale = [one.ticket for one in told.messages]
         async with agent(access, accepts=False) as (local, told):
             await told.until(lambda: len(told.messages) == 3)
             assert [one.payload for one in told.messages] == [b"0", b"3", b"4"]
-            local.accept([one.handle for one in told.messages])
+            local.accept([one.ticket for one in told.messages])
             local.accept([*stale, *stale])
         async with agent(access) as (_, told), client(rabbit) as channel:
             await publish(channel, "d.x", b"last")
@@ -498,7 +502,7 @@ def test_a_broker_that_dies_is_down_and_comes_back_with_what_it_had(rabbit: Rabb
             assert [one.split(":")[0] for one in told.story] == ["up", "down", "up"]
             await told.until(lambda: len(told.messages) == 2)
             assert [one.payload for one in told.messages] == [b"kept", b"kept"]
-            local.accept([one.handle for one in told.messages])
+            local.accept([one.ticket for one in told.messages])
             local.deliver([Outgoing("d/x", b"new")])
             await told.until(lambda: told.counts == [1])
 

@@ -1,31 +1,49 @@
 """Laws of publications that come together: the same happens as when each is taken by itself."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from ropewalk.federation.facts import Contract, Topic
 from ropewalk.overlay.agent import Agent, Setup
 from ropewalk.overlay.chart import chart_of
 from ropewalk.overlay.events import (
+    Accepted,
+    AcceptedRun,
     Action,
+    Burst,
     Closed,
+    Due,
     Event,
     Logged,
     Published,
     Received,
     Send,
     Subscribed,
+    Write,
 )
 from ropewalk.overlay.front import Front
-from ropewalk.overlay.lane import Entry, Lane
+from ropewalk.overlay.lane import Entry, KeptRun, Lane
 from ropewalk.overlay.pairs import alternates_of
 from ropewalk.overlay.rules import rules_of
+from ropewalk.overlay.runs import apart, singles
 from ropewalk.overlay.settings import Settings
-from ropewalk.overlay.words import INTEREST, Flood, Frame, Item, Letter, Note, Parcel, Receipt
+from ropewalk.overlay.words import (
+    INTEREST,
+    Address,
+    Flood,
+    Frame,
+    Item,
+    Letter,
+    Note,
+    Parcel,
+    Receipt,
+    Run,
+)
 from tests.bench import federation
 
 
@@ -120,41 +138,61 @@ others = st.one_of(
     st.builds(Subscribed, st.sampled_from(["x", "y"]), names),
     st.builds(Closed, st.integers(0, 1)),
 )
-bursts = st.builds(
-    lambda name, count, ids: [
-        Published(n, name, b"%d" % n, key=f"k{n % ids}" if ids else "") for n in range(count)
-    ],
-    st.sampled_from(["plain", "plain", "wide", "loose", "urgent", "once", "kept"]),
-    st.integers(2, 12),
-    st.sampled_from([0, 0, 3, 99]),
-)
-"""Publications of one topic that differ in payload and id alone; some ids come again."""
+
+
+def bursts(*topics: str) -> st.SearchStrategy[Burst]:
+    """Publications of one topic that differ in payload and id alone; some ids come again."""
+    return st.builds(
+        lambda name, count, ids: Burst(
+            name,
+            [b"%d" % n for n in range(count)],
+            range(count),
+            [f"k{n % ids}" for n in range(count)] if ids else [],
+        ),
+        st.sampled_from(topics),
+        st.integers(2, 12),
+        st.sampled_from([0, 0, 3, 99]),
+    )
+
+
 batches = st.lists(
     st.lists(publications, min_size=8, max_size=24)
     | st.lists(publications | others, max_size=8)
-    | st.lists(bursts | others.map(lambda one: [one]), max_size=5).map(
-        lambda some: [one for part in some for one in part]
-    ),
+    | st.lists(bursts("plain", "wide", "urgent", "once", "kept", "twice") | others, max_size=5),
     max_size=6,
 )
 
 
 def outcome(agent: Agent, some: Sequence[Sequence[Event]]) -> list[Any]:
     """All that an agent wants done, batch by batch, and what it has in the end."""
-    possible = _possible(agent)
-    done = [agent.handle_all([possible(e) for e in one], at) for at, one in enumerate(some)]
+    done = [
+        list(plain(agent.handle_all([_possible(agent, e) for e in one], at)))
+        for at, one in enumerate(some)
+    ]
     return [done, agent.records(), agent.memory(), agent.wake_us]
 
 
-def _possible(agent: Agent) -> Any:
-    """No log can hold more than was written."""
+def _possible(agent: Agent, event: Event) -> Event:
+    """A log holds all that was written; how many records that is depends on who counts."""
+    return Logged(agent.deck.written) if isinstance(event, Logged) else event
 
-    def made(event: Event) -> Event:
-        if isinstance(event, Logged):
-            return Logged(min(event.count, agent.deck.written))
-        return event
 
-    return made
+def plain(actions: Iterable[Action]) -> Iterator[Action]:
+    """Actions with every letter of a run by itself; answers last, in the order of letters."""
+    answers: list[Accepted] = []
+    for one in actions:
+        match one:
+            case Accepted():
+                answers.append(one)
+            case Write(record):
+                yield from map(Write, apart((record,)))
+            case AcceptedRun(tickets, run):
+                answers += map(Accepted, tickets, run.letters())
+            case Send(link, Frame() as frame):
+                yield Send(link, replace(frame, parcels=tuple(singles(frame.parcels))))
+            case _:
+                yield one
+    yield from sorted(answers, key=lambda one: (one.letter.id, one.ticket))
 
 
 def by_itself(agent: Agent) -> Agent:
@@ -173,7 +211,91 @@ def by_itself(agent: Agent) -> Agent:
 def test_what_is_looked_up_once_for_a_batch_is_right_for_each(
     tight: bool, some: list[list[Event]]
 ) -> None:
-    assert outcome(new_agent(tight), some) == outcome(by_itself(new_agent(tight)), some)
+    assert outcome(new_agent(tight), some) == outcome(by_itself(new_agent(tight)), one_by_one(some))
+
+
+def one_by_one(some: Sequence[Sequence[Event]]) -> list[list[Event]]:
+    """The same events without bursts."""
+    return [
+        [one for event in part for one in (event.each() if isinstance(event, Burst) else [event])]
+        for part in some
+    ]
+
+
+def test_bursts_that_can_be_are_runs() -> None:
+    """Else the law above would compare singles with singles."""
+    done = new_agent(False).handle_all([Burst("plain", [b"1", b"2"], [1, 2])], 1)
+    (sent,) = (one.word for one in done if isinstance(one, Send))
+    assert isinstance(sent, Frame)
+    assert [type(one) for one in sent.parcels] == [Run]
+    assert [type(one.record) for one in done if isinstance(one, Write)] == [KeptRun]
+
+
+@given(
+    st.booleans(),
+    st.lists(
+        st.lists(bursts("plain", "loose") | st.builds(Logged, numbers) | receipts, min_size=1),
+        min_size=1,
+        max_size=6,
+    ),
+)
+@settings(max_examples=200)
+def test_a_run_is_taken_as_its_letters_are(tight: bool, some: list[list[Event]]) -> None:
+    assert outcome(new_agent(tight), some) == outcome(new_agent(tight), one_by_one(some))
+
+
+def stretches(jumps: Sequence[int], counts: Sequence[int], flags: Sequence[int]) -> list[Run]:
+    """Runs of one origin's lane to d: mostly one behind the other, some again or too early."""
+    found, end = [], 1
+    for jump, count, flag in zip(jumps, counts, flags, strict=False):
+        chained, late, start = flag % 2 == 0, flag == 5, max(1, end + jump)
+        letter = Letter(0, 1, "plain" if chained else "loose", start, b"", 5)
+        place = Address(3, 0, start, 1, start - 1 if chained else 0, 0, 1, 0, 1, late)
+        payloads = tuple(b"%d" % n for n in range(count))
+        found.append(Run(letter, place, chained, payloads, (), 1))
+        end = start + count
+    return found
+
+
+runs = st.builds(
+    stretches,
+    st.lists(st.sampled_from([0, 0, 0, 0, -1, -4, 1, 3]), min_size=1, max_size=8),
+    st.lists(st.integers(1, 5), min_size=8, max_size=8),
+    st.lists(st.integers(0, 5), min_size=8, max_size=8),
+)
+between = st.sampled_from([None, None, None, Closed(0), Closed(1), Due(), Logged(0)])
+
+
+def carrier(me: int) -> Agent:
+    agent = Agent(Setup(me=me, chart=CHART, rules=RULES, settings=TIGHT))
+    agent.start(0, settled=True)
+    agent.handle(Subscribed("x", "plain"), 0)
+    agent.handle(Subscribed("x", "loose"), 0)
+    return agent
+
+
+def carried_on(me: int, some: Sequence[Any], *, single: bool) -> list[Any]:
+    """What an agent does with runs that come from a, or with their parcels."""
+    agent, done = carrier(me), []
+    link = min(CHART.ports(me))
+    for number, one in enumerate(some, 1):
+        event: Event
+        if isinstance(one, Run):
+            parcels = tuple(singles((one,))) if single else (one,)
+            event = Received(link, Frame(CHART.epoch, 1 << 20, number, parcels))
+        else:
+            event = _possible(agent, one)
+        done.append(list(plain(agent.handle_all([event], 5_000 * number))))
+    return [done, agent.records(), agent.memory(), agent.wake_us, agent.arrivals.doubles]
+
+
+@given(st.sampled_from([1, 3]), runs, st.lists(between, min_size=8, max_size=8))
+@settings(max_examples=300)
+def test_a_run_is_carried_and_delivered_as_its_parcels_are(
+    me: int, some: list[Run], others: list[Event | None]
+) -> None:
+    both = [one for pair in zip(some, others, strict=False) for one in pair if one is not None]
+    assert carried_on(me, both, single=False) == carried_on(me, both, single=True)
 
 
 def test_what_is_looked_up_once_for_all_time_is_found_out() -> None:
@@ -190,7 +312,7 @@ def carried(actions: Sequence[Action]) -> tuple[list[Action], dict[int, list[Par
     parcels: dict[int, list[Parcel]] = {}
     for action in actions:
         if isinstance(action, Send) and isinstance(action.word, Frame):
-            parcels.setdefault(action.link, []).extend(action.word.parcels)
+            parcels.setdefault(action.link, []).extend(singles(action.word.parcels))
     return [one for one in actions if not isinstance(one, Send)], parcels
 
 

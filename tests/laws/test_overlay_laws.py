@@ -17,6 +17,7 @@ from ropewalk.overlay.agent import Agent, Setup
 from ropewalk.overlay.chart import HERE, NONE, Roads, chart_of
 from ropewalk.overlay.interface import Interface
 from ropewalk.overlay.rules import rules_of
+from ropewalk.overlay.runs import singles
 from ropewalk.overlay.settings import Settings
 from ropewalk.overlay.simulate import Load, Run, parse_faults, plan_of, simulate
 from ropewalk.overlay.simulate.campaign import run_of_seed
@@ -82,7 +83,7 @@ class Deduplicating(Agent):
         shipping.frame_came = once  # type: ignore[method-assign]
 
     def _new(self, frame: Frame) -> Iterator[Parcel]:
-        for parcel in frame.parcels:
+        for parcel in singles(frame.parcels):
             if parcel.letter.id not in self._carried or parcel.to[0].to == self.me:
                 self._carried.add(parcel.letter.id)
                 yield parcel

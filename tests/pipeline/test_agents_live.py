@@ -98,7 +98,7 @@ def test_a_destination_that_stands_still_while_its_backup_path_is_used(running: 
     check(running.drive("at 1 s blackhole a--b for 2 s", "at 2 s pause agent:d for 120 ms"))
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(400)
 def test_random_faults_lose_nothing_and_the_audit_agrees(
     running: Running, spark: "SparkSession", tmp_path: Path
 ) -> None:

@@ -62,7 +62,7 @@ async def driven(lab: Lab, *faults: str) -> None:
     assert len(result.pairs) == 6
     for pair in result.pairs:
         figures = pair.figures
-        assert figures.acknowledged > 300, pair
+        assert figures.acknowledged > 200, pair
         assert (figures.lost, figures.disordered) == (0, 0), pair
 
 

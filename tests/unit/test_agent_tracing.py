@@ -14,7 +14,7 @@ import pytest
 from ropewalk.agent.tracing import Tracer
 from ropewalk.errors import UsageError
 from ropewalk.overlay.events import Deliver
-from ropewalk.overlay.words import Letter
+from ropewalk.overlay.words import Address, Letter, Run
 
 BROKERS = ("lon", "par", "ber")
 Make = Callable[..., Tracer]
@@ -93,6 +93,22 @@ def test_every_call_is_a_row_in_its_order(make: Make, tmp_path: Path) -> None:
         {"kind": "disconnect", "client": "c1"},
         {"kind": "sample", "window_ns": 5, "messages_in": 2},
     ]
+
+
+@pytest.mark.parametrize("keys", [(), ("k1", "", "k3")])
+def test_a_run_gives_the_rows_of_its_letters(
+    make: Make, tmp_path: Path, keys: tuple[str, ...]
+) -> None:
+    first = Letter(1, 7, "a/b", 4, b"", 0, 2, "feed")
+    run = Run(first, Address(2, 0, 9, 1), True, (b"1", b"", b"333"), keys)
+    told = []
+    for name, call in (("one", "accepted"), ("other", "accepted_run")):
+        tracer = make(tmp_path / name, now_ns=lambda: 5)
+        getattr(tracer, call)(run.letters() if call == "accepted" else run)
+        tracer.close()
+        told.append(rows_in(tmp_path / name))
+    assert told[0] == told[1]
+    assert [row["pseq"] for row in told[1]] == [4, 5, 6]
 
 
 def test_segments_stand_by_themselves(make: Make, tmp_path: Path) -> None:

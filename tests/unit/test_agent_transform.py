@@ -40,7 +40,10 @@ HERE = "tests.unit.test_agent_transform"
 
 def test_messages_of_a_topic_are_changed_and_others_are_not() -> None:
     made, dropped, told = mediation(f"meters/+={HERE}:to_kelvin")
-    some = [Incoming("meters/a", b"1.0", (("x", "y"),)), Incoming("other", b"1.0")]
+    some = [
+        Incoming(None, "meters/a", b"1.0", headers=(("x", "y"),)),
+        Incoming(None, "other", b"1.0"),
+    ]
     first, second = made.apply(some)
     assert (first.payload, first.headers) == (b"274.15", (("x", "y"), ("unit", "K")))
     assert (second.payload, second.headers) == (b"1.0", ())
@@ -50,7 +53,7 @@ def test_messages_of_a_topic_are_changed_and_others_are_not() -> None:
 
 def test_what_a_transform_drops_is_answered_and_told() -> None:
     made, dropped, told = mediation(f"#={HERE}:to_kelvin")
-    some = [Incoming("t", b"-300", handle="h"), Incoming("t", b"-301"), Incoming("t", b"0")]
+    some = [Incoming("h", "t", b"-300"), Incoming(None, "t", b"-301"), Incoming(None, "t", b"0")]
     assert [one.payload for one in made.apply(some)] == [b"273.15"]
     assert dropped == ["h"]
     assert told == ["transform dropped t its transform says so"] * 2
@@ -58,11 +61,11 @@ def test_what_a_transform_drops_is_answered_and_told() -> None:
 
 def test_a_transform_that_fails_leaves_the_message_as_it_is() -> None:
     made, _, told = mediation(f"t={HERE}:to_kelvin", f"w={HERE}:wrong")
-    (kept,) = made.apply([Incoming("t", b"no number", (("x", "y"),))])
+    (kept,) = made.apply([Incoming(None, "t", b"no number", headers=(("x", "y"),))])
     assert (kept.payload, kept.headers) == (b"no number", (("x", "y"),))
     assert told[0].startswith("transform failed t carried as it is (JSONDecodeError")
     for what in ("payload", "headers", "names"):
-        (kept,) = made.apply([Incoming("w", b"1", (("what", what),))])
+        (kept,) = made.apply([Incoming(None, "w", b"1", headers=(("what", what),))])
         assert (kept.payload, kept.headers) == (b"1", (("what", what),))
     assert made.counts["w"] == {"failed": 3}
 

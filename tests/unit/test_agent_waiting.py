@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterable
 from typing import Any, cast
 
 from ropewalk.agent.brokers.contract import Incoming
+from ropewalk.agent.brokers.gathering import hand_over
 from ropewalk.agent.edge import Edge
 from ropewalk.agent.waiting import HEAD, MANY
-from ropewalk.overlay.events import Accepted, Event, Logged, Published, Refused
+from ropewalk.overlay.events import Accepted, Burst, Event, Logged, Published, Refused
 from ropewalk.overlay.parts import NEVER
 
 STEP_S = 0.1
@@ -26,6 +27,8 @@ class Full:
         for event in events:
             if isinstance(event, Logged):  # stands for whatever makes room
                 self.room = {topic: room + event.count for topic, room in self.room.items()}
+            elif isinstance(event, Burst):
+                out += map(self._told, event.each())
             elif isinstance(event, Published):
                 out.append(self._told(event))
         return out
@@ -33,7 +36,7 @@ class Full:
     def _told(self, event: Published) -> Any:
         self.tries += 1
         if self.room[event.topic] <= 0:
-            return Refused(event.ticket, "custody is full")
+            return Refused(event.ticket, "custody is full", event)
         self.room[event.topic] -= 1
         self.taken.append((event.topic, event.payload))
         return Accepted(event.ticket, event)  # type: ignore[arg-type]
@@ -73,7 +76,7 @@ class Bench(Edge):
         """Nobody has subscribed."""
 
     def publish(self, topic: str, numbers: Iterable[int]) -> None:
-        self.published([Incoming(topic, b"%d" % one) for one in numbers])
+        hand_over(self, [Incoming(None, topic, b"%d" % one) for one in numbers])
 
 
 def of(core: Full, topic: str) -> list[int]:

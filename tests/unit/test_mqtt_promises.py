@@ -60,7 +60,7 @@ def test_qos_1_is_acknowledged_when_it_is_accepted_and_not_before() -> None:
     link = wire(at)
     (message,) = take(at, 5, qos=1)
     assert link.said() == []
-    at.accept([message.handle, message.handle])
+    at.accept([message.ticket, message.ticket])
     assert link.said() == [Ack(PUBACK, 5)]
 
 
@@ -70,7 +70,7 @@ def test_a_held_message_that_comes_again_is_not_taken_twice() -> None:
     (message,) = take(at, 5, qos=1)
     link = wire(at)
     assert take(at, 5, qos=1, dup=True) == []
-    at.accept([message.handle])
+    at.accept([message.ticket])
     assert link.said() == [Ack(PUBACK, 5)]
 
 
@@ -78,7 +78,7 @@ def test_what_was_accepted_without_a_connection_is_acknowledged_when_it_comes_ag
     at = intake()
     wire(at).open = False
     (message,) = take(at, 5, qos=1)
-    at.accept([message.handle])
+    at.accept([message.ticket])
     link = wire(at)
     assert take(at, 5, qos=1, dup=True) == []
     assert link.said() == [Ack(PUBACK, 5)]
@@ -90,9 +90,9 @@ def test_an_old_handle_never_acknowledges_a_new_message() -> None:
     (old,) = take(at, 5, b"old", qos=1)
     link = wire(at, session=False)
     (new,) = take(at, 5, b"new", qos=1)
-    at.accept([old.handle])
+    at.accept([old.ticket])
     assert link.said() == []
-    at.accept([new.handle])
+    at.accept([new.ticket])
     assert link.said() == [Ack(PUBACK, 5)]
 
 
@@ -100,7 +100,7 @@ def test_qos_2_is_taken_once_however_often_it_comes() -> None:
     at = intake()
     link = wire(at)
     (message,) = take(at, 5, qos=2)
-    at.accept([message.handle])
+    at.accept([message.ticket])
     assert link.said() == [Ack(PUBREC, 5)]
     link = wire(at)
     assert take(at, 5, qos=2, dup=True) == []
@@ -113,7 +113,7 @@ def test_a_broker_that_went_back_in_time_cannot_make_a_new_message_a_copy() -> N
     at = intake()
     wire(at)
     (message,) = take(at, 5, b"old", qos=2)
-    at.accept([message.handle])
+    at.accept([message.ticket])
     wire(at)
     assert take(at, 5, b"new", qos=2)
 
@@ -147,7 +147,7 @@ def test_a_pause_keeps_what_is_promised_and_only_some_of_what_is_not() -> None:
     at = intake()
     wire(at)
     at.pause()
-    assert at.ready([Incoming("t", b"") for _ in range(10_001)]) == []
+    assert at.ready([Incoming(None, "t", b"") for _ in range(10_001)]) == []
     assert at.ready(take(at, 5, qos=1)) == []
     assert at.dropped == 1
     assert len(at.resume()) == 10_001

@@ -16,7 +16,7 @@ from ropewalk.overlay.wire import decode, decode_records, encode, encode_records
 from ropewalk.overlay.words import Frame, Letter, Note, Wire, Word
 
 INSIDE = {
-    *("Address", "Down", "Letter", "LinkStates", "Note", "Parcel"),
+    *("Address", "Down", "Letter", "LinkStates", "Note", "Parcel", "Run"),
     *("Appoint", "Began", "Cases", "Entry", "Opaque", "Over", "Restore", "Switch", "Frontier"),
 }
 """Kinds that only come inside of others."""

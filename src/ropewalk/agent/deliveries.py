@@ -12,6 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 from ropewalk.agent.brokers.contract import Local, Outgoing
+from ropewalk.overlay import Agent
 from ropewalk.overlay.events import Deliver
 
 AT_ONCE = 8_192
@@ -109,3 +110,23 @@ class Deliveries:
         if pattern in self._missing:
             self._missing.discard(pattern)
             self.push()
+
+
+def delivery_of(core: Agent, action: Deliver) -> Delivery:
+    """What the core wants delivered, as the broker is given it."""
+    letter = action.letter
+    name = ""
+    if action.exactly_once:
+        name = (
+            f"{core.deck.name(letter.origin)}-{letter.incarnation}-{letter.topic}-{letter.number}"
+        )
+    message = Outgoing(
+        letter.topic,
+        letter.payload,
+        letter.headers,
+        name,
+        letter.retain,
+        letter.priority,
+        action.exactly_once,
+    )
+    return Delivery(message, action)

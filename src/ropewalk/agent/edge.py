@@ -7,21 +7,24 @@ anything: it carries out the core's actions.
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
 from operator import attrgetter
-from typing import Any
+from typing import Any, cast
 
 from msgspec import MsgspecError
 
-from ropewalk.agent.brokers.contract import Incoming, Lane, Local, Outgoing
-from ropewalk.agent.deliveries import Deliveries, Delivery
+from ropewalk.agent.brokers.contract import Incoming, Lane, Local
+from ropewalk.agent.deliveries import Deliveries, Delivery, delivery_of
 from ropewalk.agent.fragments import Desk, cut
 from ropewalk.agent.roles import Log, Sealer, Witness
 from ropewalk.agent.waiting import Lines
 from ropewalk.overlay import Agent
 from ropewalk.overlay.events import (
     Accepted,
+    AcceptedRun,
     Action,
+    Burst,
     Closed,
     Confirmed,
     Deliver,
@@ -40,8 +43,9 @@ from ropewalk.overlay.events import (
 )
 from ropewalk.overlay.lane import Kept
 from ropewalk.overlay.parts import NEVER
+from ropewalk.overlay.runs import messages_in
 from ropewalk.overlay.wire import decode, encode
-from ropewalk.overlay.words import Frame, Letter
+from ropewalk.overlay.words import Frame, Letter, Run
 
 _topic = attrgetter("topic")
 AT_ONCE = 512
@@ -104,7 +108,7 @@ class Edge:
         actions = self.core.start(self.now_us)
         lanes = self.core.keeper.everywhere()
         kept = {one.letter.id: one.letter for one in last if isinstance(one, Kept) and one.to}
-        kept |= {one.letter.id: one.letter for lane in lanes for one in lane.entries.values()}
+        kept |= {one.id: one for lane in lanes for one in lane.letters()}
         self._witness.accepted(list(kept.values()))
         self._act(actions)
 
@@ -148,12 +152,13 @@ class Edge:
         publications = False
         while events and weight < AT_ONCE:
             event = events[0]
-            if type(event) is Published:
+            if isinstance(event, Published | Burst):
                 publications = True
-                weight += 1
+                weight += 1 if type(event) is Published else len(event.payloads)  # type: ignore[union-attr]
                 if lines and event.topic in lines:
                     events.popleft()
-                    self._hold(event.ticket)
+                    for one in (event,) if isinstance(event, Published) else event.each():
+                        self._hold(one)
                     continue
             elif publications:
                 break
@@ -184,22 +189,22 @@ class Edge:
         words: dict[int, list[bytes]] = {}
         records: list[Any] = []
         deliveries: list[Delivery] = []
-        accepted: list[Accepted] = []
+        accepted: list[Accepted | AcceptedRun] = []
         for action in actions:
             kind = type(action)
             if kind is Write:
                 records.append(action.record)  # type: ignore[union-attr]
-            elif kind is Accepted:
+            elif kind is Accepted or kind is AcceptedRun:
                 accepted.append(action)  # type: ignore[arg-type]
             elif kind is Deliver:
-                deliveries.append(_delivery(self.core, action))  # type: ignore[arg-type]
+                deliveries.append(delivery_of(self.core, action))  # type: ignore[arg-type]
             elif kind is Send:
                 pieces = words.setdefault(action.link, [])  # type: ignore[union-attr]
                 pieces += self._sealed(action.link, action.word)  # type: ignore[union-attr]
             else:
                 self._more.get(kind, self._left)(action)
         if accepted:
-            self._saw([one.letter for one in accepted])
+            self._saw(accepted)
         # Seen first: no log and no neighbour knows of what the trace lacks after a crash.
         self._witness.flush()
         if deliveries:
@@ -220,27 +225,47 @@ class Edge:
         seal, peer = self._seal.seal, self._peers[link]
         return [seal(link, peer, piece) for piece in cut(encode(word))]
 
-    def _saw(self, letters: Sequence[Letter]) -> None:
+    def _saw(self, accepted: Sequence[Accepted | AcceptedRun]) -> None:
         """Publications are in custody; the broker itself has given them to its own clients."""
+        for kind, some in groupby(accepted, type):
+            if kind is Accepted:
+                self._saw_letters([one.letter for one in cast("Iterator[Accepted]", some)])
+            else:
+                for one in cast("Iterator[AcceptedRun]", some):
+                    self._saw_run(one.run)
+
+    def _saw_letters(self, letters: Sequence[Letter]) -> None:
         self._witness.accepted(letters)
         here = {topic: self.core.interests.subscribers(topic) for topic in map(_topic, letters)}
         if any(here.values()):
             own = [Deliver(one, here[one.topic]) for one in letters if here[one.topic]]
             self._witness.delivered(own)
 
+    def _saw_run(self, run: Run) -> None:
+        self._witness.accepted_run(run)
+        here = self.core.interests.subscribers(run.letter.topic)
+        if here:
+            self._witness.delivered([Deliver(one, here) for one in run.letters()])
+
     def _confirmed(self, action: Confirmed) -> None:
         """A subscription that every member of the federation knows of."""
         if action.by >= self.core.interests.members_for(action.pattern):
             self._witness.confirmed(action.subscriber, action.pattern)
 
-    def _accepted(self, some: Sequence[Accepted]) -> None:
-        self._local.accept([one.ticket.handle for one in some if one.ticket.handle is not None])
-        self.counts["accepted"] += len(some)
+    def _accepted(self, some: Sequence[Accepted | AcceptedRun]) -> None:
+        tickets: list[Any] = []
+        for one in some:
+            if type(one) is Accepted:
+                tickets.append(one.ticket)
+            else:
+                tickets += one.tickets  # type: ignore[union-attr]
+        self._local.accept([one for one in tickets if one is not None])
+        self.counts["accepted"] += len(tickets)
 
     def _refused(self, action: Refused) -> None:
-        message = action.ticket
+        message = action.event
         self.counts["refused"] += 1
-        if self._local.refuse(message.handle, action.reason):
+        if self._local.refuse(action.ticket, action.reason):
             return
         if self._back is not None:
             self._back.append(message)
@@ -259,7 +284,7 @@ class Edge:
     def _try_again(self) -> None:
         """Hand the heads of all lines to the core; those behind them once these are taken."""
         heads, self._back = self._lines.heads(), []
-        self._act(self.core.handle_all(map(_publication, heads), self.now_us))
+        self._act(self.core.handle_all(heads, self.now_us))
         back, self._back = self._back, None
         self._lines.put_back(back)
         if self._lines:
@@ -283,8 +308,22 @@ class Edge:
         """Clients have published."""
         if self.mediate is not None:
             messages = self.mediate(messages)
-        self._events += map(_publication, messages)
+        self._events += messages
         self.counts["published"] += len(messages)
+        self._wake()
+
+    def burst(self, some: Burst) -> None:
+        """The same of messages of one topic that have nothing but a payload, and maybe a key."""
+        if self.mediate is not None:
+            self.published(some.each())
+            return
+        many = len(some.payloads)
+        for at in range(0, many, AT_ONCE):
+            part = slice(at, at + AT_ONCE)
+            self._events.append(
+                Burst(some.topic, some.payloads[part], some.tickets[part], some.keys[part])
+            )
+        self.counts["published"] += many
         self._wake()
 
     def heard(self, words: Sequence[bytes]) -> None:
@@ -350,39 +389,7 @@ class Edge:
         self.hand(Closed(self._links[neighbour]))
 
 
-def _publication(message: Incoming) -> Published:
-    return Published(
-        message,
-        message.topic,
-        message.payload,
-        message.producer,
-        message.key,
-        message.priority,
-        message.retain,
-        message.headers,
-    )
-
-
 def _weight(event: Event) -> int:
     """How many messages an event brings, or at least one."""
     word = event.word if type(event) is Received else None
-    return len(word.parcels) if type(word) is Frame and word.parcels else 1
-
-
-def _delivery(core: Agent, action: Deliver) -> Delivery:
-    letter = action.letter
-    name = ""
-    if action.exactly_once:
-        name = (
-            f"{core.deck.name(letter.origin)}-{letter.incarnation}-{letter.topic}-{letter.number}"
-        )
-    message = Outgoing(
-        letter.topic,
-        letter.payload,
-        letter.headers,
-        name,
-        letter.retain,
-        letter.priority,
-        action.exactly_once,
-    )
-    return Delivery(message, action)
+    return messages_in(word.parcels) if type(word) is Frame and word.parcels else 1

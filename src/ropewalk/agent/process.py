@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -31,6 +32,7 @@ from ropewalk.overlay import Agent, Setup, chart_of, rules_of
 from ropewalk.overlay.chart import Chart
 from ropewalk.overlay.council.loads import Load
 from ropewalk.overlay.events import Charted, Happened
+from ropewalk.overlay.runs import apart
 from ropewalk.routing.ahead.network import same_graph
 from ropewalk.routing.ahead.store import read_tables
 
@@ -41,7 +43,7 @@ DRAINING_S = 0.02
 SETTLED_S = 8.0
 """After a start: who subscribed before it and has not come back by then is gone."""
 LAST = 4_096
-"""Records of a killed agent of which its trace may not tell: more than a sync waits for."""
+"""Letters of a killed agent of which its trace may not tell: more than a sync waits for."""
 CUSTODY = ("at-least-once", "exactly-once")
 
 
@@ -95,7 +97,7 @@ class AgentProcess:
         )
         self.port = await self.web.start()
         _quiet_collector()
-        self.edge.begin(recovered.records[-LAST:])
+        self.edge.begin(deque(apart(recovered.records[-LAST:]), LAST))
         self.local.start()
         for lane in self.lanes.values():
             lane.start()

@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 from ropewalk.agent.seal import Opened
 from ropewalk.overlay.events import Deliver
-from ropewalk.overlay.words import Letter
+from ropewalk.overlay.words import Letter, Run
 
 
 class Sealer(Protocol):
@@ -40,6 +40,9 @@ class Witness(Protocol):
 
     def accepted(self, letters: Sequence[Letter]) -> None:
         """Publications that are in custody."""
+
+    def accepted_run(self, run: Run) -> None:
+        """The same of a run of them."""
 
     def delivered(self, deliveries: Sequence[Deliver]) -> None:
         """Messages that the broker has for its clients."""

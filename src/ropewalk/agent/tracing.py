@@ -9,6 +9,7 @@ acknowledged: then no log knows of a delivery, and no other agent of a letter, t
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain, repeat
 from pathlib import Path
 from time import monotonic, time_ns
 
@@ -28,7 +29,7 @@ from ropewalk.agent.trace_journal import (
 from ropewalk.agent.trace_writer import AGAIN_S, TraceWriter
 from ropewalk.errors import UsageError
 from ropewalk.overlay.events import Deliver
-from ropewalk.overlay.words import Letter
+from ropewalk.overlay.words import Letter, Run
 from ropewalk.trace.columns import KIND, SAMPLE
 
 ACCEPTED, DELIVERED, FORWARDED = (MARK + KIND[one] for one in ("accepted", "deliver", "forward"))
@@ -148,6 +149,21 @@ class Tracer:
             if one.key or one.order:
                 more = True
         self._end_block(begin, count, letters if more else ())
+
+    def accepted_run(self, run: Run) -> None:
+        """The same of a run of them."""
+        one, ids, count = run.letter, self._names, len(run.payloads)
+        begin = self._block(ACCEPTED, count)
+        topic, producer = repeat(ids[one.topic]), repeat(ids[one.producer])
+        sizes = map(len, run.payloads)
+        numbers = range(one.number, one.number + count)
+        rows = zip(
+            *(topic, repeat(one.origin), repeat(one.incarnation), numbers, sizes),
+            *(repeat(one.priority), producer),
+            strict=False,
+        )
+        self._out.extend(chain.from_iterable(rows))
+        self._end_block(begin, count, run.letters() if run.keys else ())
 
     def delivered(self, deliveries: Sequence[Deliver]) -> None:
         """The broker has confirmed these, or hands them to its own clients by itself.

@@ -18,6 +18,8 @@ from importlib import import_module
 from time import perf_counter
 from typing import Any
 
+from msgspec.structs import replace
+
 from ropewalk.agent.brokers.contract import Headers, Incoming
 from ropewalk.errors import UsageError
 from ropewalk.overlay.rules import matches
@@ -73,7 +75,7 @@ class Mediation:
         drop: Callable[[Sequence[Any]], None],
         tell: Callable[[str, tuple[Any, ...]], None],
     ) -> None:
-        """`drop` is told the handles of messages that are not carried: publishers are answered."""
+        """`drop` is told the tickets of messages that are not carried: publishers are answered."""
         self._transforms, self._drop, self._tell = dict(transforms), drop, tell
         self._of: dict[str, Transform | None] = {}
         self.counts: dict[str, Counter[str]] = {}
@@ -85,10 +87,11 @@ class Mediation:
         dropped: list[Any] = []
         for one in messages:
             function = self._function(one.topic)
-            if function is None or self._changed(one, function):
-                kept.append(one)
-            elif one.handle is not None:
-                dropped.append(one.handle)
+            result = one if function is None else self._changed(one, function)
+            if result is not None:
+                kept.append(result)
+            elif one.ticket is not None:
+                dropped.append(one.ticket)
         if dropped:
             self._drop(dropped)
         return kept
@@ -102,24 +105,24 @@ class Mediation:
             self._of[topic] = next(fitting, None)
         return self._of[topic]
 
-    def _changed(self, message: Incoming, function: Transform) -> bool:
-        """Change a message, or leave it as it is; whether it is carried."""
+    def _changed(self, message: Incoming, function: Transform) -> Incoming | None:
+        """A message as it is carried; None if it is not."""
         began_s = perf_counter()
         try:
             result = function(message.payload, dict(message.headers))
             if result is None:
                 self._count(message.topic, "dropped", "its transform says so")
-                return False
-            message.payload, message.headers = _checked(*result)
+                return None
+            payload, headers = _checked(*result)
         except Exception as error:  # whatever it raises: it is somebody else's code
             why = f"{type(error).__name__}: {error}"
             self._count(message.topic, "failed", f"carried as it is ({why})")
-            return True
+            return message
         took_s = perf_counter() - began_s
         self._count(message.topic, "changed", "")
         if took_s > SLOW_S:
             self._tell("transform is slow", (message.topic, f"above {SLOW_S * 1e3:g} ms"))
-        return True
+        return replace(message, payload=payload, headers=headers)
 
     def _count(self, topic: str, what: str, why: str) -> None:
         self.counts.setdefault(topic, Counter())[what] += 1

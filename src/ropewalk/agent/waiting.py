@@ -20,10 +20,10 @@ class Lines:
 
     >>> lines = Lines()
     >>> for topic, payload in (("a", b"1"), ("b", b"2"), ("a", b"3")):
-    ...     lines.add(Incoming(topic, payload))
+    ...     lines.add(Incoming(None, topic, payload))
     >>> "a" in lines, len(lines), [one.payload for one in lines.heads(1)]
     (True, 3, [b'1', b'2'])
-    >>> lines.put_back([Incoming("a", b"1")])
+    >>> lines.put_back([Incoming(None, "a", b"1")])
     >>> [one.payload for one in lines.heads()], len(lines)
     ([b'1', b'3'], 0)
     """

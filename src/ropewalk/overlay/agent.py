@@ -15,6 +15,7 @@ from ropewalk.overlay.deck import Deck
 from ropewalk.overlay.epochs import Epochs
 from ropewalk.overlay.events import (
     Action,
+    Burst,
     Charted,
     Closed,
     Due,
@@ -32,9 +33,11 @@ from ropewalk.overlay.front import Front
 from ropewalk.overlay.gazette import Gazette
 from ropewalk.overlay.interests import Interests
 from ropewalk.overlay.interface import FAILURE, Interface
+from ropewalk.overlay.lane import letters_of
 from ropewalk.overlay.liveness import Liveness
 from ropewalk.overlay.logbook import Logbook
 from ropewalk.overlay.parts import NEVER, Part
+from ropewalk.overlay.runs import apart
 from ropewalk.overlay.setup import Setup
 from ropewalk.overlay.shipping import Shipping, View
 from ropewalk.overlay.standby import Standby
@@ -67,7 +70,7 @@ class Agent:
     """One broker's managing agent."""
 
     def __init__(self, setup: Setup, records: Iterable[object] = ()) -> None:
-        self.setup, self._records = setup, list(records)
+        self.setup, self._records = setup, list(apart(records))
         deck = self.deck = Deck(setup.me, setup.chart, setup.settings, setup.incarnation)
         self.gazette = Gazette(deck)
         self.liveness = Liveness(deck, self.gazette, self._news)
@@ -79,6 +82,7 @@ class Agent:
         self.keeper.alternates = dict(setup.alternates)
         self.arrivals = Arrivals(deck, self.shipping, setup.rules)
         self.shipping.arrived = self.arrivals.arrived
+        self.shipping.run_arrived = self.arrivals.run_arrived
         self.standby = Standby(deck, self.gazette, self.liveness, self.shipping, self.arrivals)
         self.interests = Interests(
             deck,
@@ -90,23 +94,14 @@ class Agent:
         )
         self.shipping.stranded = self.interests.stranded
         self.front = Front(
-            deck,
-            setup.rules,
-            self.shipping,
-            self.keeper,
-            self.interests,
+            *(deck, setup.rules, self.shipping, self.keeper, self.interests),
             book=self.book,
             messengers=setup.messengers,
             deliver_local=setup.deliver_local,
         )
         self.arrivals.deliver = self.front.deliver
         self.totals = Totals(
-            deck,
-            setup.rules,
-            self.shipping,
-            self.keeper,
-            self.interests,
-            self.book,
+            *(deck, setup.rules, self.shipping, self.keeper, self.interests, self.book),
             when_safe=self.book.when_safe,
             deliver=self.front.deliver,
         )
@@ -285,7 +280,7 @@ class Agent:
         if isinstance(note.body, Receipt):
             gone = self.keeper.receipt(note.sender, note.body)
             if gone and self.totals.homes:
-                self.totals.acknowledged(note.sender, gone)
+                self.totals.acknowledged(note.sender, letters_of(gone))
         elif not self.interests.noted(note.sender, note.body):
             for part in self.parts:
                 if part.heard(self.deck.now_us, note.sender, note.body):
@@ -377,6 +372,7 @@ _HANDLERS: dict[type, Callable[[Agent, Any], None]] = {
     Received: lambda agent, event: agent._read(event.link, event.word),
     Closed: Agent._closed,
     Published: lambda agent, event: agent.front.published((event,)),
+    Burst: lambda agent, event: agent.front.burst(event),
     Subscribed: Agent._subscribed,
     Unsubscribed: Agent._unsubscribed,
     Due: Agent._due,

@@ -11,13 +11,14 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from ropewalk.overlay.deck import Deck
-from ropewalk.overlay.lane import FORWARDED, FREE, HOME
+from ropewalk.overlay.lane import DATA, FORWARDED, FREE, HOME
 from ropewalk.overlay.order.batch import urgent_first
 from ropewalk.overlay.order.release import Came, Release
 from ropewalk.overlay.parts import NEVER
 from ropewalk.overlay.rules import Rules
+from ropewalk.overlay.runs import parcels_of
 from ropewalk.overlay.shipping import Shipping
-from ropewalk.overlay.words import Address, Letter
+from ropewalk.overlay.words import Address, Letter, Run
 
 if TYPE_CHECKING:
     from ropewalk.overlay.totals import Totals
@@ -80,6 +81,18 @@ class Arrivals:
         elif self.totals.arrived(letter, address):
             self._in_lane(letter, address)
 
+    def run_arrived(self, run: Run) -> None:
+        """Letters for this broker: in one step if they are the next of their lane."""
+        to = run.to
+        lane = self.lanes.get((to.origin, to.lane))
+        plain = to.lane == DATA and run.letter.order is None and not to.late
+        if plain and lane is not None and lane.run_arrived(to, len(run.payloads)):
+            self.ready += run.letters()
+            self._note(to)
+            return
+        for parcel in parcels_of(run):
+            self.arrived(parcel.letter, parcel.to[0])
+
     def _in_lane(self, letter: Letter, address: Address) -> list[Letter]:
         key = (address.origin, address.lane)
         lane = self.lanes.get(key)
@@ -90,10 +103,14 @@ class Arrivals:
             self.doubles += 1
         elif address.late:
             self._late.add(letter.id)
-        self._dirty.add(key)
+        self._note(address)
+        return freed
+
+    def _note(self, address: Address) -> None:
+        """A receipt is due for a lane."""
+        self._dirty.add((address.origin, address.lane))
         if self.wake_us == NEVER:
             self.wake_us = self._deck.now_us + self._deck.settings.receipt_us
-        return freed
 
     def _without_custody(self, letter: Letter) -> None:
         """At most once: a doubled or late one is dropped, or one from before a restart."""

@@ -10,12 +10,25 @@ and opens new ones: a number that was sent but not logged is never used again.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ropewalk.overlay.deck import Deck
-from ropewalk.overlay.lane import DATA, LOCAL, Done, Entry, Kept, Lane, Stream, Taken
+from ropewalk.overlay.lane import (
+    DATA,
+    LOCAL,
+    Done,
+    Entry,
+    Kept,
+    KeptRun,
+    Lane,
+    Stream,
+    Struck,
+    Taken,
+    letters_of,
+)
 from ropewalk.overlay.parts import NEVER
+from ropewalk.overlay.relaunch import lanes_of, records_of
 from ropewalk.overlay.rules import Rule
-from ropewalk.overlay.runs import follow
+from ropewalk.overlay.runs import stretch
 from ropewalk.overlay.shipping import Shipping
-from ropewalk.overlay.words import Address, Letter, Parcel, Receipt
+from ropewalk.overlay.words import Address, Letter, Parcel, Receipt, Run
 
 MOST_BACKOFF = 16
 
@@ -38,10 +51,10 @@ class Custody:
 
     def objection(self, lanes: Iterable[Lane]) -> str | None:
         """Why nothing more can be taken into these lanes; None if it can."""
-        most = self._deck.settings.queue
+        deck = self._deck
         for lane in lanes:
             if self.room_in(lane) <= 0:
-                return f"{most} messages wait for {self._deck.name(lane.to)} already"
+                return f"{deck.settings.queue} messages wait for {deck.name(lane.to)} already"
         return None
 
     def keep(self, letter: Letter, lanes: Sequence[Lane], rule: Rule) -> Taken:
@@ -70,14 +83,42 @@ class Custody:
             waits += sum(len(old.entries) for old in self._old_lanes(lane.to, lane.kind))
         return self._deck.settings.queue - waits
 
-    def send_all(self, letters: Sequence[Letter], lane: Lane, rule: Rule) -> int:
-        """`send` for letters of one topic, in order; returns when the first record is safe."""
-        first, rest = letters[0], letters[1:]
-        count = self.send(first, (lane,), rule)
-        if self.old or not follow(self._deck, self._shipping, lane, rest, rule):
-            for letter in rest:
-                self.send(letter, (lane,), rule)
-        return count
+    def send_run(
+        self, letter: Letter, payloads: Sequence[bytes], keys: Sequence[str], lane: Lane, rule: Rule
+    ) -> tuple[Run, int]:
+        """`send` for letters of one topic; returns them, and when their record is safe."""
+        place = self._enter(lane, letter, rule, late=False)
+        ordered = rule.order != "none"
+        run = Run(letter, place, ordered, tuple(payloads), tuple(keys))
+        end = place.number + len(payloads)
+        record, lane.next = KeptRun(run, rule.order), end
+        lane.entries.update(dict.fromkeys(range(place.number, end), record))
+        if ordered:
+            lane.last[letter.topic, 0] = end - 1
+        count = self._deck.write(record)
+        self._depart_in_run(lane, run)
+        return run, count
+
+    def _depart_in_run(self, lane: Lane, run: Run) -> None:
+        """As much of a run as has room leaves; the rest waits."""
+        first, count = run.to.number, len(run.payloads)
+        free = min(self._free(lane), count) if lane.idle else 0
+        lane.waiting.extend(range(first + free, first + count))
+        if free:
+            self._fly_in_run(lane, stretch(run, 0, free, run.to))
+
+    def _free(self, lane: Lane) -> int:
+        """How many letters of a lane may leave now."""
+        window = self._deck.settings.window - len(lane.flying)
+        return max(0, min(window, self._shipping.space(lane.to)))
+
+    def _fly_in_run(self, lane: Lane, run: Run) -> None:
+        first = run.to.number
+        lane.flying.update(
+            dict.fromkeys(range(first, first + len(run.payloads)), self._deck.now_us)
+        )
+        self._expects(lane)
+        self._shipping.forward_run(run)
 
     def _into(
         self,
@@ -175,7 +216,7 @@ class Custody:
         if free and self._shipping.has_room(lane.to, home=lane.kind == LOCAL):
             self._flies(lane, number)
             return True
-        lane.wait(number, lane.entries[number])
+        lane.wait(number)
         return False
 
     def _open(self, lane: Lane) -> bool:
@@ -185,10 +226,13 @@ class Custody:
         return self._shipping.room(lane.to, home=lane.kind == LOCAL)
 
     def _flies(self, lane: Lane, number: int) -> None:
-        now = self._deck.now_us
-        lane.flying[number] = now
+        lane.flying[number] = self._deck.now_us
+        self._expects(lane)
+
+    def _expects(self, lane: Lane) -> None:
+        """Something of a lane is on its way: its receipt is due some day."""
         if lane.due_us == NEVER:
-            lane.due_us = now + lane.backoff * self._deck.settings.resend_us
+            lane.due_us = self._deck.now_us + lane.backoff * self._deck.settings.resend_us
             self.wake_us = min(self.wake_us, lane.due_us)
 
     def _ship(self, letter: Letter, to: tuple[Address, ...], paths: int) -> None:
@@ -210,9 +254,19 @@ class Custody:
                 self.wake_us = min(self.wake_us, deck.now_us + deck.settings.beat_us)
                 return
             number = lane.pop(reach)
-            entry = lane.entries[number]
+            kept = lane.entries[number]
+            if type(kept) is KeptRun:
+                self._pump_run(lane, kept.run, number)
+                continue
+            entry = lane.entry(number)
             self._flies(lane, number)
             self._ship(entry.letter, (lane.address(number),), entry.paths)
+
+    def _pump_run(self, lane: Lane, run: Run, number: int) -> None:
+        """Send a letter that waited, and those of its run that waited behind it."""
+        start, most = number - run.to.number, self._free(lane)
+        together = 1 + lane.follow(number, min(most - 1, len(run.payloads) - start - 1))
+        self._fly_in_run(lane, stretch(run, start, start + together, lane.address(number)))
 
     def upto(self, to: int, kind: int) -> tuple[tuple[int, int], ...]:
         """The lanes to a destination: their incarnations, and the last number of each."""
@@ -222,7 +276,7 @@ class Custody:
     def kept_for(self, to: int) -> list[Letter]:
         """Letters in custody that a destination has not got, in order."""
         every = (lane for lane in self.everywhere() if (lane.to, lane.kind) == (to, DATA))
-        return [entry.letter for lane in every for entry in lane.entries.values()]
+        return [letter for lane in every for letter in lane.letters()]
 
     def everywhere(self) -> Iterator[Lane]:
         """All lanes."""
@@ -237,8 +291,8 @@ class Custody:
 
     # --- acknowledgements -------------------------------------------------------------------
 
-    def receipt(self, sender: int, word: Receipt) -> list[Letter]:
-        """A destination has some letters for good; returns them."""
+    def receipt(self, sender: int, word: Receipt) -> list[Struck]:
+        """A destination has some letters for good; returns what was kept of them."""
         lane = self.lanes.get((sender, word.lane))
         if lane is None or lane.incarnation != word.incarnation:
             lane = self.old.get((sender, word.lane, word.incarnation))
@@ -259,7 +313,7 @@ class Custody:
             self.pump(lane)
         return gone
 
-    def _strike(self, lane: Lane, upto: int, extra: Iterable[int]) -> list[Letter]:
+    def _strike(self, lane: Lane, upto: int, extra: Iterable[int]) -> list[Struck]:
         gone = lane.strike(upto, extra)
         if not lane.entries and lane.incarnation != self._deck.incarnation:
             self._finish(lane)
@@ -279,12 +333,12 @@ class Custody:
         self, which: Callable[[Letter], bool], *, to: int | None = None, kind: int = DATA
     ) -> list[Letter]:
         """Give up letters that need not arrive any more, or not there; returns them."""
-        found = []
+        found: list[Letter] = []
         for lane in self.everywhere():
             if lane.kind != kind or to not in (None, lane.to):
                 continue
-            numbers = [number for number, one in lane.entries.items() if which(one.letter)]
-            found += self._strike(lane, 0, numbers)
+            numbers = [number for number in lane.entries if which(lane.entry(number).letter)]
+            found += letters_of(self._strike(lane, 0, numbers))
             if numbers:
                 self._deck.write(Done(lane.to, kind, lane.incarnation, 0, tuple(numbers)))
         return found
@@ -326,47 +380,21 @@ class Custody:
                 break
             self.resent += 1
             lane.flying[number] = deck.now_us
-            self._shipping.post(lane.entries[number].letter, (lane.address(number),))
+            self._shipping.post(lane.entry(number).letter, (lane.address(number),))
         if numbers:
             lane.due_us = deck.now_us + lane.backoff * deck.settings.resend_us
             self.wake_us = min(self.wake_us, lane.due_us)
 
     # --- restart ----------------------------------------------------------------------------
 
-    def recover(self, records: Iterable[object]) -> list[Letter]:
-        """Lanes as the log left them; returns the letters that are still in custody."""
-        found: dict[tuple[int, int, int], Lane] = {}
-        for record in records:
-            if isinstance(record, Kept):
-                for address in record.to:
-                    key = (address.to, address.lane, address.incarnation)
-                    lane = found.setdefault(key, Lane(self._deck.me, *key))
-                    self._put_back(lane, record, address)
-            elif isinstance(record, Done):
-                key = (record.to, record.lane, record.incarnation)
-                if key in found:
-                    self._strike(found[key], record.upto, record.extra)
+    def recover(self, records: Iterable[object]) -> None:
+        """Lanes as the log left them."""
+        found = lanes_of(self._deck.me, records)
         self.old = {key: lane for key, lane in found.items() if lane.entries}
         for lane in self.old.values():
             lane.since = min(old.incarnation for old in self._old_lanes(lane.to, lane.kind))
-        return [one.letter for lane in self.old.values() for one in lane.entries.values()]
-
-    def _put_back(self, lane: Lane, record: Kept, address: Address) -> None:
-        letter = record.letter
-        after, incarnation = address.after, address.after_incarnation
-        if not lane.entries or address.number < lane.base:
-            lane.base = address.number
-        lane.entries[address.number] = Entry(
-            letter, after, incarnation, record.order, record.paths, address.late
-        )
-        lane.next = max(lane.next, address.number + 1)
-        lane.wait(address.number, lane.entries[address.number])
-        if record.order != "none":
-            stream = (letter.topic, letter.priority if record.order == "priority" else 0)
-            lane.last[stream] = address.number
 
     def state(self) -> Iterator[object]:
         """Records that stand for all that is in custody: what a log is cut down to."""
         for lane in self.everywhere():
-            for number, entry in lane.entries.items():
-                yield Kept(entry.letter, (lane.address(number),), entry.order, entry.paths)
+            yield from records_of(lane)

@@ -5,11 +5,12 @@ at the latest. The core reads no clock and does no I/O: the asyncio agent, the s
 verifier drive the same code.
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from ropewalk.overlay.words import Letter, Word
+from ropewalk.overlay.words import Letter, Run, Word
 
 if TYPE_CHECKING:
     from ropewalk.overlay.chart import Chart
@@ -39,6 +40,27 @@ class Published(Struct, frozen=True, gc=False):
     priority: int | None = None
     retain: bool = False
     headers: tuple[tuple[str, str], ...] = ()
+
+
+class Burst(Struct, frozen=True, gc=False):
+    """Publications of one topic that come together and have nothing but a payload, or a key.
+
+    Answered by `AcceptedRun`, or each like a `Published` of its own.
+    """
+
+    topic: str
+    payloads: Sequence[bytes]
+    tickets: Sequence[Any]
+    keys: Sequence[str] = ()
+    """If any has one, those of all."""
+    producer: str = ""
+
+    def each(self) -> list[Published]:
+        """The same, one by one."""
+        keys = self.keys or [""] * len(self.payloads)
+        every = zip(self.tickets, self.payloads, keys, strict=True)
+        topic, who = self.topic, self.producer
+        return [Published(ticket, topic, data, who, key) for ticket, data, key in every]
 
 
 class Subscribed(Struct, frozen=True, gc=False):
@@ -96,6 +118,7 @@ Event = (
     Received
     | Closed
     | Published
+    | Burst
     | Subscribed
     | Unsubscribed
     | Due
@@ -138,11 +161,19 @@ class Accepted(Struct, frozen=True, gc=False):
     letter: Letter
 
 
+class AcceptedRun(Struct, frozen=True, gc=False):
+    """The same of publications that came together."""
+
+    tickets: Sequence[Any]
+    run: Run
+
+
 class Refused(Struct, frozen=True, gc=False):
     """A publication was not taken, and why: the publisher has to wait or to give up."""
 
     ticket: Any
     reason: str
+    event: Published
 
 
 class Confirmed(Struct, frozen=True, gc=False):
@@ -192,6 +223,7 @@ Action = (
     | Deliver
     | Write
     | Accepted
+    | AcceptedRun
     | Refused
     | Confirmed
     | Disconnect

@@ -3,15 +3,22 @@
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from itertools import count, groupby
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from ropewalk.overlay.custody import Custody
 from ropewalk.overlay.deck import Deck
-from ropewalk.overlay.events import Accepted, Deliver, Published, Refused, Subscribed, Unsubscribed
+from ropewalk.overlay.events import (
+    Accepted,
+    AcceptedRun,
+    Burst,
+    Deliver,
+    Published,
+    Refused,
+    Subscribed,
+    Unsubscribed,
+)
 from ropewalk.overlay.hook import Messenger
 from ropewalk.overlay.interests import Interests
 from ropewalk.overlay.lane import DATA, FREE, HOME, LOCAL, Kept, Lane, Taken
@@ -19,7 +26,7 @@ from ropewalk.overlay.logbook import Logbook
 from ropewalk.overlay.retained import Value, Values
 from ropewalk.overlay.rules import UNORDERED, Rule, Rules
 from ropewalk.overlay.shipping import Shipping
-from ropewalk.overlay.words import Address, Item, Letter, Parcel
+from ropewalk.overlay.words import Address, Item, Letter, Parcel, Run
 
 if TYPE_CHECKING:
     from ropewalk.overlay.carrying import Carrying
@@ -38,16 +45,12 @@ class Plan(Struct, frozen=True, gc=False):
     messenger: Messenger | None
     why: str | None
     """Why none of them can be taken."""
-    alike: bool
-    """They are kept in one lane, and nothing more is asked of them."""
+    runs: bool
+    """Those that come together are kept in one lane, and nothing more is asked of them."""
 
 
 ClientKey = tuple[str, str, str]
 """A client's own id of a message is its own: topic, producer, id."""
-
-
-_topic, _retain, _client_id = attrgetter("topic"), attrgetter("retain"), attrgetter("key")
-"""Of events; asked for each, and half as dear as a function of Python's."""
 
 
 def _key(message: Published | Letter) -> ClientKey:
@@ -71,7 +74,7 @@ class Front:
     ) -> None:
         self._deck, self._rules, self._shipping = deck, rules, shipping
         self._custody, self._interests = custody, interests
-        self._when_safe, self._when_each_safe = book.when_safe, book.when_each_safe
+        self._when_safe = book.when_safe
         self._messengers, self._deliver_local = messengers, deliver_local
         most = deck.settings.streams
         self.values, self.seen = Values(most), Values(most)
@@ -116,58 +119,78 @@ class Front:
     def published(self, events: Iterable[Published]) -> None:
         """Take publications that come together, or say why not.
 
-        What those of a topic have in common is looked up once (4.5 us each instead of 6): nothing
-        that one of them leads to before the next is taken changes who subscribes, or where the
-        topic's home is. Queues, windows and links have their limits checked for each.
+        What those of a topic have in common is looked up once: nothing that one of them leads to
+        before the next is taken changes who subscribes, or where the topic's home is. Queues,
+        windows and links have their limits checked for each.
         """
         plans: dict[str, Plan] = {}
-        for topic, some in groupby(events, _topic):
-            plan = plans.get(topic)
+        for event in events:
+            plan = plans.get(event.topic)
             if plan is None:
-                plan = plans[topic] = self._plan(topic)
-            if plan.alike:
-                self._publish_alike(list(some), plan)
-            else:
-                for event in some:
-                    self._publish_one(event, plan)
+                plan = plans[event.topic] = self._plan(event.topic)
+            key = _key(event) if event.key else None
+            if key is None or not self._known_before(key, event.ticket):
+                self._publish(event, plan, key)
 
-    def _publish_one(self, event: Published, plan: Plan) -> None:
-        key = _key(event) if event.key else None
-        if key is None or not self._known_before(key, event.ticket):
-            self._publish(event, plan, key)
+    def burst(self, event: Burst) -> None:
+        """The same for publications that differ in payload and key alone: as a run, if it can be.
 
-    def _publish_alike(self, events: list[Published], plan: Plan) -> None:
-        """Publications that differ in payload and id alone go into custody together."""
-        room = self._custody.room_in(plan.lanes[0])
-        if len(events) > room or any(map(_retain, events)):
-            for event in events:
-                self._publish_one(event, plan)
+        Either all of them are in the log or none.
+        """
+        plan = self._plan(event.topic)
+        if not plan.runs or len(event.payloads) > self._custody.room_in(plan.lanes[0]):
+            self.published(event.each())
             return
-        if any(map(_client_id, events)):
-            events = [event for event in events if self._is_new(event)]
-        if events:
-            letters = self._letters(events, plan)
-            first = self._custody.send_all(letters, plan.lanes[0], plan.rule)
-            both = list(zip(events, letters, strict=True))
-            self._when_each_safe(first, both, self._accepted_all)
+        if event.keys:
+            event = self._new_ones(event)
+        if event.payloads:
+            letter = self._run_letter(event, plan)
+            run, count = self._custody.send_run(
+                letter, event.payloads, event.keys, plan.lanes[0], plan.rule
+            )
+            self._when_safe(count, partial(self._accepted_run, event.tickets, run))
 
-    def _is_new(self, event: Published) -> bool:
-        """Whether a client's message has no id, or one that has not come before."""
-        if event.key:
-            key = _key(event)
-            if self._known_before(key, event.ticket):
-                return False
-            self._taking[key] = []
-        return True
+    def _new_ones(self, event: Burst) -> Burst:
+        """Those that have no id, or one that has not come before."""
+        new = []
+        for one in event.each():
+            if one.key:
+                key = _key(one)
+                if self._known_before(key, one.ticket):
+                    continue
+                self._taking[key] = []
+            new.append(one)
+        return Burst(
+            event.topic,
+            [one.payload for one in new],
+            [one.ticket for one in new],
+            [one.key for one in new],
+            event.producer,
+        )
 
-    def _accepted_all(self, both: Sequence[tuple[Published, Letter]]) -> None:
-        accepted, local = self._accepted, self._deliver_local
-        out = self._deck.out.append
-        for event, letter in both:
-            if event.key or local:
-                accepted(event.ticket, letter, _key(event) if event.key else None, None, local)
-            else:
-                out(Accepted(event.ticket, letter))
+    def _run_letter(self, event: Burst, plan: Plan) -> Letter:
+        deck, first = self._deck, self._next(event.topic, len(event.payloads))
+        return Letter(
+            deck.me,
+            deck.incarnation,
+            event.topic,
+            first,
+            b"",
+            deck.now_us,
+            plan.rule.priority,
+            event.producer,
+            domain=plan.domain,
+        )
+
+    def _accepted_run(self, tickets: Sequence[Any], run: Run) -> None:
+        self._deck.out.append(AcceptedRun(tickets, run))
+        if run.keys or self._deliver_local:
+            for letter in run.letters():
+                again = self._remember(_key(letter), letter) if letter.key else ()
+                for ticket in again:
+                    self._deck.out.append(Accepted(ticket, letter))
+                if self._deliver_local:
+                    self.deliver(letter, late=False)
 
     def _plan(self, topic: str) -> Plan:
         rule = self._rules.of(topic)
@@ -179,7 +202,8 @@ class Front:
         lanes = self._custody.lanes_to(to, kind) if rule.custody and not why else []
         messenger = self._messengers.get(topic)
         special = messenger or why or rule.exactly_once or rule.retained or kind != DATA
-        return Plan(rule, kind, to, lanes, domain, messenger, why, not special and len(lanes) == 1)
+        runs = not special and len(lanes) == 1 and rule.paths == 1 and rule.order != "priority"
+        return Plan(rule, kind, to, lanes, domain, messenger, why, runs)
 
     def _publish(self, event: Published, plan: Plan, key: ClientKey | None) -> None:
         stamp, why = None, None
@@ -187,7 +211,7 @@ class Front:
             stamp, why = plan.messenger.stamp(event.payload, event.producer)
         why = why or plan.why or self._custody.objection(plan.lanes)
         if why:
-            self._deck.out.append(Refused(event.ticket, why))
+            self._deck.out.append(Refused(event.ticket, why, event))
             return
         letter = self._letter(event, plan, stamp)
         if plan.rule.custody:
@@ -236,30 +260,6 @@ class Front:
             plan.domain,
             event.headers,
         )
-
-    def _letters(self, events: Sequence[Published], plan: Plan) -> list[Letter]:
-        """The same for publications that are alike, with numbers one behind the other."""
-        topic, deck, usual = events[0].topic, self._deck, plan.rule.priority
-        me, life, now_us, domain = deck.me, deck.incarnation, deck.now_us, plan.domain
-        return [
-            Letter(
-                me,
-                life,
-                topic,
-                number,
-                one.payload,
-                now_us,
-                usual if one.priority is None else one.priority,
-                one.producer,
-                one.key,
-                False,
-                None,
-                None,
-                domain,
-                one.headers,
-            )
-            for number, one in zip(count(self._next(topic, len(events))), events, strict=False)
-        ]
 
     def _next(self, topic: str, many: int = 1) -> int:
         """The first of so many numbers of a topic."""

@@ -148,8 +148,9 @@ class Interface:
         self.needs = settings.tests
         self.quality = Quality()
         self.session = self.frame_number = 0
-        self.sent: OrderedDict[int, tuple[Frame, int]] = OrderedDict()
-        """Frames that the neighbour has not acknowledged, and when they were sent."""
+        self.sent: OrderedDict[int, tuple[Frame, int, int]] = OrderedDict()
+        """Frames that the neighbour has not acknowledged, when they were sent, and how many
+        messages are in them."""
         self.in_flight = 0
         """Parcels in them."""
         self.peer_session = self.got = 0
@@ -222,10 +223,10 @@ class Interface:
             number = next(iter(sent))
             if number > got:
                 break
-            self.in_flight -= len(sent.pop(number)[0].parcels)
+            self.in_flight -= sent.pop(number)[2]
         for number in extra:
             if number in sent:
-                self.in_flight -= len(sent.pop(number)[0].parcels)
+                self.in_flight -= sent.pop(number)[2]
 
 
 class Shipper(Protocol):

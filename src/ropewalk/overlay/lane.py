@@ -8,7 +8,7 @@ from itertools import chain
 from msgspec import Struct
 
 from ropewalk.overlay.parts import NEVER
-from ropewalk.overlay.words import Address, Letter, Wire
+from ropewalk.overlay.words import Address, Letter, Run, Wire
 
 DATA, FREE, HOME, LOCAL, FORWARDED = 0, 1, 2, 3, 4
 """Lanes: of messages in custody, of those without, on the way to a sequencer, in custody without
@@ -22,6 +22,19 @@ class Kept(Wire, frozen=True, tag="ck"):
     to: tuple[Address, ...]
     order: str
     paths: int = 1
+
+
+class KeptRun(Wire, frozen=True, tag="cr"):
+    """A record: the letters of a run in custody."""
+
+    run: Run
+    order: str
+
+    def entry(self, number: int) -> "Entry":
+        """What is kept of the letter with that number of the lane."""
+        index = number - self.run.to.number
+        place = self.run.place_at(index)
+        return Entry(self.run.letter_at(index), place.after, place.after_incarnation, self.order, 1)
 
 
 class Entry(Struct, frozen=True, gc=False):
@@ -49,6 +62,19 @@ Stream = tuple[str, int]
 """Letters that keep their order: a topic, and the priority where that decides."""
 
 
+Struck = tuple[int, Entry | KeptRun]
+"""What a lane no longer keeps: its number, and what was kept."""
+
+
+def _entry(one: Entry | KeptRun, number: int) -> Entry:
+    return one if type(one) is Entry else one.entry(number)  # type: ignore[union-attr]
+
+
+def letters_of(struck: Iterable[Struck]) -> list[Letter]:
+    """The letters that a lane no longer keeps."""
+    return [_entry(one, number).letter for number, one in struck]
+
+
 class Lane:
     """One destination's letters, by number."""
 
@@ -74,8 +100,8 @@ class Lane:
         self.origin, self.to, self.kind, self.incarnation = origin, to, kind, incarnation
         self.next = self.base = 1
         """The number that is given next, and the lowest that is not acknowledged."""
-        self.entries: dict[int, Entry] = {}
-        """What is not acknowledged, ascending."""
+        self.entries: dict[int, Entry | KeptRun] = {}
+        """What is not acknowledged, ascending; letters that came in a run share its record."""
         self.waiting: deque[int] = deque()
         """Numbers whose turn has not come; some may have gone by `urgent`, or been given up."""
         self.urgent: list[tuple[int, int]] = []
@@ -89,9 +115,17 @@ class Lane:
         self.cut = False
         """There was no way to the destination when the colour changed last."""
 
+    def entry(self, number: int) -> Entry:
+        """What is kept of a letter."""
+        return _entry(self.entries[number], number)
+
+    def letters(self) -> list[Letter]:
+        """All that are kept, in order."""
+        return [_entry(one, number).letter for number, one in self.entries.items()]
+
     def address(self, number: int) -> Address:
         """Where a letter of this lane stands."""
-        entry = self.entries[number]
+        entry = self.entry(number)
         return Address(
             self.to,
             self.kind,
@@ -105,8 +139,8 @@ class Lane:
             entry.late,
         )
 
-    def strike(self, upto: int, extra: Iterable[int]) -> list[Letter]:
-        """Take out all up to a number, and some beyond it; returns the letters.
+    def strike(self, upto: int, extra: Iterable[int]) -> list[Struck]:
+        """Take out all up to a number, and some beyond it; returns them.
 
         By numbers: whoever asks a dict that loses its first keys for the first walks over all that
         it has lost. With 500 letters in custody that was 6 of the 15 us that a publication took.
@@ -117,7 +151,7 @@ class Lane:
         for number in chain(range(self.base, end), extra):
             entry = entries.pop(number, None)
             if entry is not None:
-                gone.append(entry.letter)
+                gone.append((number, entry))
                 flying.pop(number, None)
         base = max(self.base, end)
         while base < self.next and base not in entries:
@@ -125,19 +159,21 @@ class Lane:
         self.base = base
         return gone
 
-    def wait(self, number: int, entry: Entry) -> None:
+    def wait(self, number: int) -> None:
         """A letter has to wait for its turn."""
         self.waiting.append(number)
-        if entry.order == "priority":
-            heappush(self.urgent, (-entry.letter.priority, number))
+        self._hurry(number)
+
+    def _hurry(self, number: int) -> None:
+        """Where priority decides, the urgent go first."""
+        if self.entries[number].order == "priority":
+            heappush(self.urgent, (-self.entry(number).letter.priority, number))
 
     def take_back(self, numbers: list[int]) -> None:
         """Letters that were on their way wait again, before all others."""
         for number in numbers:
             del self.flying[number]
-            entry = self.entries[number]
-            if entry.order == "priority":
-                heappush(self.urgent, (-entry.letter.priority, number))
+            self._hurry(number)
         self.waiting.extendleft(reversed(numbers))
 
     @property
@@ -157,6 +193,15 @@ class Lane:
         if self.urgent and self.urgent[0][1] - self.waiting[0] < reach:
             return heappop(self.urgent)[1]
         return self.waiting.popleft()
+
+    def follow(self, number: int, most: int) -> int:
+        """Take those out that wait right behind a number, at most so many; returns how many."""
+        waiting, count = self.waiting, 0
+        while count < most and waiting and waiting[0] == number + count + 1:
+            if not self._waits(waiting.popleft()):
+                break
+            count += 1
+        return count
 
     def _waits(self, number: int) -> bool:
         return number in self.entries and number not in self.flying

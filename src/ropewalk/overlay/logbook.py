@@ -5,19 +5,10 @@ that the agent's parts work from (`parts.Office`).
 """
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
-from msgspec import Struct
-
 from ropewalk.overlay.deck import Deck
-
-
-class Each(Struct, frozen=True, gc=False):
-    """Things whose records are one behind the other, and what follows for those that are safe."""
-
-    some: Sequence[Any]
-    then: Callable[[Sequence[Any]], None]
 
 
 class Logbook:
@@ -31,7 +22,7 @@ class Logbook:
     ) -> None:
         self._deck, self._send, self.reachable = deck, send, reachable
         self._safe = 0
-        self.waiting: deque[tuple[int, Callable[[], None] | Each]] = deque()
+        self.waiting: deque[tuple[int, Callable[[], None]]] = deque()
 
     def when_safe(self, count: int, then: Callable[[], None]) -> None:
         """Do something when so many records are safe; now, if they are."""
@@ -39,15 +30,6 @@ class Logbook:
             then()
         else:
             self.waiting.append((count, then))
-
-    def when_each_safe(
-        self, first: int, some: Sequence[Any], then: Callable[[Sequence[Any]], None]
-    ) -> None:
-        """Do something with things when their records, the `first` and those behind it, are safe.
-
-        With all of them at once, or with as many as are safe by then.
-        """
-        self.waiting.append((first, Each(some, then)))
 
     def logged(self, count: int) -> None:
         """So many records are safe."""
@@ -58,14 +40,7 @@ class Logbook:
         """Do what may be done now."""
         waiting, safe = self.waiting, self._safe
         while waiting and waiting[0][0] <= safe:
-            count, then = waiting.popleft()
-            if type(then) is Each:
-                ready = safe - count + 1
-                if ready < len(then.some):
-                    waiting.appendleft((safe + 1, Each(then.some[ready:], then.then)))
-                then.then(then.some[:ready])
-            else:
-                then()  # type: ignore[operator]
+            waiting.popleft()[1]()
 
     # The parts' office.
 

@@ -1,53 +1,55 @@
-"""Letters of one topic that enter a lane one after the other: as `custody` takes each, in one loop.
+"""Runs: many parcels of one stream as one object, and each of them again where it is needed.
 
-They differ from the one before by their numbers alone, so that nothing has to be looked up: 2.5 us
-each instead of 4. A law holds the two against each other.
+A busy stream costs an origin's core 0.3 us a message this way instead of 4, and a hop next to
+nothing. Laws hold a run against the parcels that it stands for.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 
-from ropewalk.overlay.deck import Deck
-from ropewalk.overlay.events import Write
-from ropewalk.overlay.lane import DATA, Entry, Kept, Lane
-from ropewalk.overlay.rules import Rule
-from ropewalk.overlay.shipping import Shipping
-from ropewalk.overlay.words import Address, Letter, Parcel
+from msgspec.structs import replace
+
+from ropewalk.overlay.lane import Kept, KeptRun
+from ropewalk.overlay.words import Address, Parcel, Run
 
 
-def follow(
-    deck: Deck, shipping: Shipping, lane: Lane, letters: Sequence[Letter], rule: Rule
-) -> bool:
-    """Keep letters behind one of their topic that the lane has just got, and send what may go.
+def messages_in(parcels: Iterable[Parcel | Run]) -> int:
+    """How many messages there are in parcels and runs."""
+    return sum(len(one.payloads) if type(one) is Run else 1 for one in parcels)
 
-    False if these need more care than this: then nothing has happened.
-    """
-    buffer, free = shipping.buffer(lane.to)
-    if buffer is None or rule.paths > 1 or rule.order == "priority":
-        return False
-    free = min(free, deck.settings.window - len(lane.flying)) if lane.idle else 0
-    number, order, ordered = lane.next, rule.order, rule.order != "none"
-    entries, flying, waiting, now_us, out = (
-        *(lane.entries, lane.flying, lane.waiting),
-        *(deck.now_us, deck.out),
-    )
-    to, base, since, origin, life = (
-        *(lane.to, lane.base, lane.since),
-        *(lane.origin, lane.incarnation),
-    )
-    for letter in letters:
-        after = number - 1 if ordered else 0
-        entries[number] = Entry(letter, after, 0, order, 1, False)
-        place = (Address(to, DATA, number, base, after, 0, since, origin, life, False),)
-        out.append(Write(Kept(letter, place, order, 1)))
-        if free > 0:
-            free -= 1
-            flying[number] = now_us
-            buffer.append(Parcel(letter, place, 1))
+
+def parcels_of(run: Run) -> list[Parcel]:
+    """The parcels that a run stands for."""
+    hops, place = run.hops, run.place_at
+    return [Parcel(letter, (place(i),), hops) for i, letter in enumerate(run.letters())]
+
+
+def singles(parcels: Iterable[Parcel | Run]) -> Iterator[Parcel]:
+    """Every parcel by itself."""
+    for one in parcels:
+        if type(one) is Run:
+            yield from parcels_of(one)
         else:
-            waiting.append(number)
-        number += 1
-    deck.written += number - lane.next
-    lane.next = number
-    if ordered and letters:
-        lane.last[letters[0].topic, 0] = number - 1
-    return True
+            yield one  # type: ignore[misc]
+
+
+def stretch(run: Run, start: int, stop: int, place: Address) -> Run:
+    """Some parcels of a run, the first of which stands there now."""
+    first = run.letter
+    if start:
+        first = replace(first, number=first.number + start)
+    return Run(first, place, run.chained, run.payloads[start:stop], run.keys[start:stop], run.hops)
+
+
+def moved(run: Run) -> Run:
+    """One hop further."""
+    return Run(run.letter, run.to, run.chained, run.payloads, run.keys, run.hops + 1)
+
+
+def apart(records: Iterable[object]) -> Iterator[object]:
+    """Records of a log with a record for each letter."""
+    for one in records:
+        if isinstance(one, KeptRun):
+            for parcel in parcels_of(one.run):
+                yield Kept(parcel.letter, parcel.to, one.order)
+        else:
+            yield one

@@ -14,13 +14,21 @@ from ropewalk.overlay.words import (
     Frame,
     Item,
     LinkStates,
+    Parcel,
+    Run,
     Word,
 )
 
 
 def makes_sense(word: Word) -> bool:
     """Whether an agent can act on a word without harm to itself."""
+    if isinstance(word, Frame) and not all(map(_run, word.parcels)):
+        return False
     return not isinstance(word, Flood | Frame) or all(map(_item, word.items))
+
+
+def _run(one: Parcel | Run) -> bool:
+    return type(one) is not Run or not one.keys or len(one.keys) == len(one.payloads)
 
 
 def _item(item: Item) -> bool:

@@ -8,6 +8,7 @@ came twice over the same link: a message that is turned back is not a duplicate.
 """
 
 from collections.abc import Callable, Iterable
+from itertools import islice
 from typing import Any
 
 from ropewalk.overlay.chart import HERE, NONE, Away, Row, detour
@@ -15,7 +16,8 @@ from ropewalk.overlay.deck import Deck
 from ropewalk.overlay.gazette import Gazette
 from ropewalk.overlay.interface import FAILURE, Interface
 from ropewalk.overlay.liveness import Liveness
-from ropewalk.overlay.words import LINKS, Address, Frame, Item, Letter, Note, Parcel
+from ropewalk.overlay.runs import moved, parcels_of, singles
+from ropewalk.overlay.words import LINKS, Address, Frame, Item, Letter, Note, Parcel, Run
 
 AGAIN_AT_ONCE = 64
 """Frames of a link that are sent again at one beat."""
@@ -31,11 +33,14 @@ class Shipping:
     def __init__(self, deck: Deck, gazette: Gazette, liveness: Liveness) -> None:
         self._deck, self._gazette, self._liveness = deck, gazette, liveness
         self.arrived: Callable[[Letter, Address], None] = lambda _letter, _address: None
+        self.run_arrived: Callable[[Run], None] = lambda _run: None
         self.noted: Callable[[Note], None] = lambda _note: None
         self.stranded: Callable[[Note], None] = lambda _note: None
         self.forwarded = self.copied = 0
         self.dropped = {"no road": 0, "hop limit": 0, "link full": 0}
-        self.parcels: dict[int, list[Parcel]] = {}
+        self.parcels: dict[int, list[Parcel | Run]] = {}
+        self._more: dict[int, int] = {}
+        """By link: messages in runs that have gathered, but for one of each run."""
         self.notes: dict[int, list[Note]] = {}
         self._doubled: set[int] = set()
         """Suspect links all of whose parcels have gone another way as well."""
@@ -107,15 +112,12 @@ class Shipping:
         link = row[to] if to < len(row) else NONE
         return link != NONE and self._room_on(link)
 
-    def buffer(self, to: int) -> tuple[list[Parcel] | None, int]:
-        """Where others to a broker have been put, and how many more may be; None without any."""
+    def space(self, to: int) -> int:
+        """How many messages more should go out on the way to a broker now; 0 without a way."""
         row = self.row()
         link = row[to] if to < len(row) else NONE
-        face, gathered = self._liveness.faces.get(link), self.parcels.get(link)
-        if face is None or gathered is None or face.suspect or self.roads.planes > 1:
-            return None, 0
-        left = self._deck.settings.link_queue - 2 * (face.in_flight + len(gathered))
-        return gathered, (left + 1) // 2
+        face = self._liveness.faces.get(link)
+        return max(0, (self._left(face) + 1) // 2) if face is not None else 0
 
     # --- in ---------------------------------------------------------------------------------
 
@@ -128,16 +130,19 @@ class Shipping:
         if frame.parcels:
             self.forward(frame.parcels)
 
-    def forward(self, parcels: Iterable[Parcel]) -> None:
+    def forward(self, parcels: Iterable[Parcel | Run]) -> None:
         """Every parcel to the link that is next for its destination."""
         if self.roads.planes > 1:
-            for parcel in parcels:
-                self._forward_any(parcel)
+            for single in singles(parcels):
+                self._forward_any(single)
             return
         row, me, arrived, limit = self.row(), self._deck.me, self.arrived, self.hop_limit
         faces, last, suspect = self._liveness.faces, NONE, False
-        buffer: list[Parcel] = []
+        buffer: list[Parcel | Run] = []
         for parcel in parcels:
+            if isinstance(parcel, Run):
+                self.forward_run(parcel)
+                continue
             to = parcel.to
             address = to[0]
             if len(to) > 1 or parcel.avoid or parcel.route or parcel.letter.domain >= 0:
@@ -152,10 +157,27 @@ class Shipping:
                 if link != last:  # seldom: parcels of a frame mostly go on together
                     last, buffer = link, self.parcels.setdefault(link, [])
                     suspect = link in faces and faces[link].suspect
-                moved = Parcel(parcel.letter, to, parcel.hops + 1)
-                buffer.append(moved)
+                further = Parcel(parcel.letter, to, parcel.hops + 1)
+                buffer.append(further)
                 if suspect:
-                    self._copy_around(link, (moved,))
+                    self._copy_around(link, (further,))
+
+    def forward_run(self, run: Run) -> None:
+        """A run to the next link, or here; where that is not so plain, each parcel by itself."""
+        to, row = run.to.to, self.row()
+        link = row[to] if to < len(row) else NONE
+        if link == HERE:
+            self.run_arrived(run)
+        elif link < 0 or run.hops >= self.hop_limit or self.roads.planes > 1:
+            for parcel in parcels_of(run):
+                self._forward_any(parcel)
+        else:
+            further = moved(run)
+            self.parcels.setdefault(link, []).append(further)
+            self._more[link] = self._more.get(link, 0) + len(run.payloads) - 1
+            face = self._liveness.faces.get(link)
+            if face is not None and face.suspect:
+                self._copy_around(link, (further,))
 
     def post(self, letter: Letter, to: tuple[Address, ...]) -> None:
         """A letter of this agent's own begins its way: as `forward`, mostly with fewer steps."""
@@ -222,28 +244,35 @@ class Shipping:
 
     def flush(self) -> None:
         """Send what has gathered, one frame for each link."""
-        parcels, notes = self.parcels, self.notes
-        self.parcels, self.notes = {}, {}
+        parcels, notes, more = self.parcels, self.notes, self._more
+        self.parcels, self.notes, self._more = {}, {}, {}
         for link in parcels.keys() | notes.keys():
             face = self._liveness.faces.get(link)
             if face is not None:
-                self._send(face, parcels.get(link, ()), notes.get(link, ()))
+                some = parcels.get(link, ())
+                self._send(face, some, len(some) + more.get(link, 0), notes.get(link, ()))
 
-    def _send(self, face: Interface, parcels: Iterable[Parcel], notes: Iterable[Note]) -> None:
+    def _send(
+        self,
+        face: Interface,
+        parcels: Iterable[Parcel | Run],
+        messages: int,
+        notes: Iterable[Note],
+    ) -> None:
         deck, some = self._deck, tuple(parcels)
-        room = deck.settings.link_queue - face.in_flight
-        if len(some) > room:
-            self.dropped["link full"] += len(some) - max(room, 0)
-            some = some[: max(room, 0)]
+        room = max(0, deck.settings.link_queue - face.in_flight)
+        if messages > room:
+            self.dropped["link full"] += messages - room
+            some, messages = tuple(islice(singles(some), room)), room
         number = 0
         if some:
             face.frame_number += 1
             number = face.frame_number
         frame = Frame(deck.chart.epoch, face.session, number, some, tuple(notes), _first(face))
         if some:
-            face.sent[number] = (frame, deck.now_us)
-            face.in_flight += len(some)
-            self.forwarded += len(some)
+            face.sent[number] = (frame, deck.now_us, messages)
+            face.in_flight += messages
+            self.forwarded += messages
             if not face.suspect:
                 self._doubled.discard(face.link)  # a false alarm: these go this way only
         deck.send(face.link, frame)
@@ -254,22 +283,24 @@ class Shipping:
 
     def _room_on(self, link: int) -> bool:
         face = self._liveness.faces.get(link)
-        if face is None:
-            return True
-        gathered = len(self.parcels.get(link, ()))
-        return 2 * (face.in_flight + gathered) < self._deck.settings.link_queue
+        return face is None or self._left(face) > 0
+
+    def _left(self, face: Interface) -> int:
+        """Twice the room that this agent's own messages have on a link."""
+        gathered = len(self.parcels.get(face.link, ())) + self._more.get(face.link, 0)
+        return self._deck.settings.link_queue - 2 * (face.in_flight + gathered)
 
     # --- links that fail --------------------------------------------------------------------
 
     def suspected(self, face: Interface) -> None:
         """A link is silent: what is on it goes another way as well, before anything new does."""
         self._doubled.add(face.link)
-        for frame, _ in list(face.sent.values()):
+        for frame, _, _ in list(face.sent.values()):
             self._copy_around(face.link, frame.parcels)
 
-    def _copy_around(self, link: int, parcels: Iterable[Parcel]) -> None:
+    def _copy_around(self, link: int, parcels: Iterable[Parcel | Run]) -> None:
         rows: dict[tuple[int, bool], Row] = {}
-        for parcel in parcels:
+        for parcel in singles(parcels):
             if parcel.avoid:
                 continue
             letter = parcel.letter
@@ -285,15 +316,16 @@ class Shipping:
 
     def lost(self, face: Interface) -> None:
         """A link is down: what was on it and not acknowledged is routed anew."""
-        parcels = [parcel for frame, _ in face.sent.values() for parcel in frame.parcels]
+        parcels = [parcel for frame, _, _ in face.sent.values() for parcel in frame.parcels]
         face.sent.clear()
         face.in_flight = 0
         self.refresh()
         waiting = self.parcels.pop(face.link, [])
+        self._more.pop(face.link, None)
         if face.link not in self._doubled:
             waiting = parcels + waiting
         self._doubled.discard(face.link)
-        for parcel in waiting:
+        for parcel in singles(waiting):
             self._forward_any(Parcel(parcel.letter, parcel.to, parcel.hops))
 
     def overdue(self, face: Interface) -> None:
@@ -301,10 +333,10 @@ class Shipping:
         deck = self._deck
         least = 2 * face.quality.trip_us + 3 * face.peer_every_us
         before = deck.now_us - max(deck.settings.frame_again_us, int(least))
-        late = [number for number, (_, at) in face.sent.items() if at <= before]
+        late = [number for number, (_, at, _) in face.sent.items() if at <= before]
         for number in late[:AGAIN_AT_ONCE]:
-            frame, _ = face.sent[number]
-            face.sent[number] = (frame, deck.now_us)
+            frame, _, messages = face.sent[number]
+            face.sent[number] = (frame, deck.now_us, messages)
             epoch, parcels = deck.chart.epoch, frame.parcels
             deck.send(face.link, Frame(epoch, frame.session, number, parcels, (), _first(face)))
 
@@ -329,8 +361,8 @@ class Shipping:
         elif note.hops < NOTE_HOPS:
             if link < HERE:
                 link, avoid = detour(link), self._broken(note.to, avoid)
-            moved = Note(note.sender, note.incarnation, note.to, note.body, note.hops + 1, avoid)
-            self.notes.setdefault(link, []).append(moved)
+            onward = Note(note.sender, note.incarnation, note.to, note.body, note.hops + 1, avoid)
+            self.notes.setdefault(link, []).append(onward)
 
 
 def _first(face: Interface) -> tuple[Item, ...]:

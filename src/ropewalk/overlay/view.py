@@ -19,11 +19,7 @@ def things_of(agent: "Agent") -> tuple[int, ...]:
 
 def custody_of(agent: "Agent") -> set[tuple[LetterId, int]]:
     """What an agent keeps as an origin: letter and destination."""
-    return {
-        (entry.letter.id, lane.to)
-        for lane in agent.keeper.everywhere()
-        for entry in lane.entries.values()
-    }
+    return {(letter.id, lane.to) for lane in agent.keeper.everywhere() for letter in lane.letters()}
 
 
 def memory_of(agent: "Agent") -> dict[str, int]:

@@ -96,7 +96,7 @@ def _record_lists() -> "msgspec.msgpack.Decoder[list[Any]]":
 def _record_kinds() -> Any:
     from ropewalk.overlay.berths import Carried, Emptied, Held, SentOn
     from ropewalk.overlay.council import words as council
-    from ropewalk.overlay.lane import Done, Kept
+    from ropewalk.overlay.lane import Done, Kept, KeptRun
     from ropewalk.overlay.order import notes as order
     from ropewalk.overlay.order.release import Came
     from ropewalk.overlay.retained import Value
@@ -104,7 +104,7 @@ def _record_kinds() -> Any:
     home = (order.Opened, order.Numbered, order.Admitted, order.Steady, order.Excluded)
     reader = (order.Join, order.Left, order.Kept, order.Begin, order.Promised, order.Stable)
     more = (order.Vowed, order.Reading, Held, Emptied, Carried, SentOn)
-    return _union(Item, Kept, Done, Came, Value, *home, *reader, *more, *council.RECORDS)
+    return _union(Item, Kept, KeptRun, Done, Came, Value, *home, *reader, *more, *council.RECORDS)
 
 
 def _union(*kinds: type) -> Any:

@@ -4,13 +4,15 @@ Brokers and links are numbers of the chart (`chart`), times are microseconds of 
 clock. Words are plain arrays on the wire: an agent encodes them as they are.
 
 Heartbeats in their three kinds, each with its acknowledgement, are those of Jia 2014, 6.1.3 and
-table 6-5: `Beat`, `Flood`, `Test`. A `Frame` carries parcels and notes. What a flood or a frame
-tells are `Item`s: one fact of one broker each, of which the newest counts.
+table 6-5: `Beat`, `Flood`, `Test`. A `Frame` carries parcels, runs of them, and notes. What a flood
+or a frame tells are `Item`s: one fact of one broker each, of which the newest counts.
 """
 
+from itertools import count, repeat
 from typing import Annotated, Any
 
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 LINKS, INTEREST, CHART, WHOLE = 0, 1, 2, 3
 """Kinds of items: a broker's links that are not well, what it wants, which chart it has ready; and
@@ -197,6 +199,67 @@ class Parcel(Wire, frozen=True, tag="p"):
     """Links that this copy follows as long as they are up."""
 
 
+class Run(Wire, frozen=True, tag="q"):
+    """Parcels of one stream to one destination, each with the number behind the one before.
+
+    Busy publishers make many of them; as one object they cost a hop as much as one. `runs` has what
+    takes them apart again.
+    """
+
+    letter: Letter
+    """The first without its payload; the others differ in number, payload and key alone."""
+    to: Address
+    """Where the first stands in its lane; the others behind it."""
+    chained: bool
+    """Each is delivered after the one before it."""
+    payloads: Annotated[tuple[bytes, ...], Meta(min_length=1)]
+    keys: tuple[str, ...] = ()
+    """The clients' ids; none if none has one."""
+    hops: int = 0
+
+    def letters(self) -> list[Letter]:
+        """All its letters."""
+        one = self.letter
+        origin, life, topic, sent_us = one.origin, one.incarnation, one.topic, one.sent_us
+        priority, producer, domain = one.priority, one.producer, one.domain
+        every = zip(count(one.number), self.payloads, self.keys or repeat(""), strict=False)
+        return [
+            Letter(
+                origin,
+                life,
+                topic,
+                number,
+                payload,
+                sent_us,
+                priority,
+                producer,
+                key,
+                False,
+                None,
+                None,
+                domain,
+            )
+            for number, payload, key in every
+        ]
+
+    def letter_at(self, index: int) -> Letter:
+        """One of its letters; 0 for the first."""
+        return replace(
+            self.letter,
+            number=self.letter.number + index,
+            payload=self.payloads[index],
+            key=self.keys[index] if self.keys else "",
+        )
+
+    def place_at(self, index: int) -> Address:
+        """Where one of its letters stands in the lane."""
+        if not index:
+            return self.to
+        number = self.to.number + index
+        after = number - 1 if self.chained else 0
+        return replace(self.to, number=number, after=after, after_incarnation=0)
+
+
 class Receipt(Wire, frozen=True, tag="r"):
     """The end-to-end acknowledgement of a lane."""
 
@@ -227,7 +290,7 @@ class Frame(Wire, frozen=True, tag="s"):
     epoch: int
     session: int
     number: int
-    parcels: tuple[Parcel, ...] = ()
+    parcels: tuple[Parcel | Run, ...] = ()
     notes: tuple[Note, ...] = ()
     items: tuple[Item, ...] = ()
     """Link states that the neighbour may not know: messages carry what their senders knew."""

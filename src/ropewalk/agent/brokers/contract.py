@@ -17,6 +17,8 @@ from typing import Any, Protocol, runtime_checkable
 
 from msgspec import Struct
 
+from ropewalk.overlay.events import Burst, Published
+
 Headers = tuple[tuple[str, str], ...]
 """What came with a payload: names and values, in order; kept from make to make."""
 
@@ -48,20 +50,10 @@ class Access:
     management; empty if nowhere."""
 
 
-class Incoming(Struct, gc=False):
-    """A message that a client of this broker has published."""
-
-    topic: str
-    payload: bytes
-    headers: Headers = ()
-    key: str = ""
-    """The client's own id of it, if it gave one (`Nats-Msg-Id`; AMQP `message_id`)."""
-    producer: str = ""
-    """The client, where it is known."""
-    retain: bool = False
-    priority: int | None = None
-    handle: Any = None
-    """What `accept` and `refuse` need to answer it; None where nobody waits for an answer."""
+Incoming = Published
+"""A message that a client of this broker has published: the core's own event, so that it is made
+once. Its ticket is what `accept` and `refuse` need to answer it, None where nobody waits for an
+answer; its key the client's own id of it, if it gave one (`Nats-Msg-Id`; AMQP `message_id`)."""
 
 
 class Outgoing(Struct, gc=False):
@@ -83,6 +75,9 @@ class Ears(Protocol):
 
     def published(self, messages: Sequence[Incoming]) -> None:
         """Clients of this broker have published; everything that one read brought, at once."""
+
+    def burst(self, some: Burst) -> None:
+        """The same of messages of one topic that have nothing but a payload, and maybe a key."""
 
     def heard(self, words: Sequence[bytes]) -> None:
         """Neighbours' agents have put these words into this broker."""
@@ -134,10 +129,10 @@ class Local(Protocol):
         Only called between `up` and `down`.
         """
 
-    def accept(self, handles: Sequence[Any]) -> None:
+    def accept(self, tickets: Sequence[Any]) -> None:
         """These publications are in custody: tell their publishers, or the broker."""
 
-    def refuse(self, handle: Any, why: str) -> bool:
+    def refuse(self, ticket: Any, why: str) -> bool:
         """A publication is not taken.
 
         True if its publisher has been told; False if nobody can be told and the agent has to try

@@ -88,6 +88,19 @@ class Release:
 
     def arrived(self, incarnation: int, address: Address, letter: Letter) -> list[Letter]:
         """What may be delivered now, in order; nothing for a double or a letter that waits."""
+        if self._in_turn(incarnation, address, 1):
+            return [letter]
+        return self._with_care(incarnation, address, letter)
+
+    def run_arrived(self, address: Address, count: int) -> bool:
+        """Whether so many letters, the first of which stands there, may be delivered now.
+
+        If not, each of them has to be looked at.
+        """
+        return self._in_turn(address.incarnation, address, count)
+
+    def _in_turn(self, incarnation: int, address: Address, count: int) -> bool:
+        """The common case: in order, nothing held."""
         lane = self._newest
         if (
             lane.incarnation == incarnation
@@ -96,11 +109,11 @@ class Release:
             and not lane.beyond
             and not address.after_incarnation
             and address.since <= self.since
-        ):  # the common case: in order, nothing held
-            lane.upto += 1
+        ):
+            lane.upto += count
             lane.unlogged = True
-            return [letter]
-        return self._with_care(incarnation, address, letter)
+            return True
+        return False
 
     def got(self, incarnation: int, number: int) -> bool:
         """Whether a letter has been here: released, held back or given up by its origin."""

@@ -82,7 +82,8 @@ def plan_of_seed(federation: Federation, seed: int, *, duration_us: int = 2 * S)
     draw = Random(f"plan {seed}")  # noqa: S311  (nothing here is secret)
     faults = random_faults(federation, draw.randint(1, 5), seed=seed, duration_us=duration_us)
     rate = draw.choice((20.0, 100.0))
-    load = Load(rate_msgs_s=rate, duration_us=duration_us, late=0.2, leaving=0.1)
+    burst = draw.choice((1, 1, 5))
+    load = Load(rate_msgs_s=rate, duration_us=duration_us, late=0.2, leaving=0.1, burst=burst)
     return plan_of(federation, faults, load, seed=seed)
 
 

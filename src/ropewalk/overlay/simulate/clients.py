@@ -1,12 +1,15 @@
 """The clients of a simulated world: publishers that try again, subscribers that come and go."""
 
 from collections.abc import Callable
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from ropewalk.federation.facts import Topic
 from ropewalk.federation.topics import common
 from ropewalk.overlay.events import (
     Accepted,
+    AcceptedRun,
+    Burst,
     Confirmed,
     Deliver,
     Published,
@@ -42,6 +45,7 @@ class Clients:
         self.domain_topics = {n for n, topic in self.topics.items() if topic.scope == "domain"}
         self.acts: dict[type, Callable[[Host, Any], None]] = {
             Accepted: self._accepted,
+            AcceptedRun: self._accepted_run,
             Refused: self._refused,
             Confirmed: self._confirmed,
         }
@@ -52,8 +56,8 @@ class Clients:
             self._world.at(wish.at_us, self._subscribe, wish)
             if wish.until_us is not None:
                 self._world.at(wish.until_us, self._unsubscribe, wish)
-        for one in self._world.plan.publications:
-            self._world.at(one.at_us, self._publish, one, 0)
+        for at_us, some in groupby(self._world.plan.publications, lambda one: one[1:]):
+            self._world.at(at_us[0], self._publish_all, list(some))
 
     # Subscribers.
 
@@ -110,6 +114,27 @@ class Clients:
         payload = payload_of(one.number, size)
         event = Published(self._ticket, one.topic, payload, one.producer, one.key)
         self._world.hand(host, event)
+
+    def _publish_all(self, some: list[Publication]) -> None:
+        """Publications of one client and topic at the same moment: they come together."""
+        host, first = self._world.hosts[some[0].broker], some[0]
+        if len(some) == 1 or host.retired or host.agent is None:
+            for one in some:
+                self._publish(one, 0)
+            return
+        tickets = range(self._ticket + 1, self._ticket + len(some) + 1)
+        self._ticket = tickets[-1]
+        for ticket, one in zip(tickets, some, strict=True):
+            host.waiting[ticket] = (one, 0)
+            self._world.note("publish", one.broker, one.number)
+        size = self._world.physics.payload_bytes
+        payloads = [payload_of(one.number, size) for one in some]
+        keys = [one.key for one in some]
+        self._world.hand(host, Burst(first.topic, payloads, tickets, keys, first.producer))
+
+    def _accepted_run(self, host: Host, action: AcceptedRun) -> None:
+        for ticket, letter in zip(action.tickets, action.run.letters(), strict=True):
+            self._accepted(host, Accepted(ticket, letter))
 
     def _accepted(self, host: Host, action: Accepted) -> None:
         one, _ = host.waiting.pop(action.ticket)

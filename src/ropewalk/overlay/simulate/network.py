@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from ropewalk.overlay.events import Closed, Received
+from ropewalk.overlay.runs import singles
 from ropewalk.overlay.simulate.hosts import Host
 from ropewalk.overlay.simulate.lanes import Lane, Wire
 from ropewalk.overlay.simulate.plan import number_of
@@ -71,14 +72,14 @@ class Network:
     def _carried(self, lane: Lane, frame: Frame) -> None:
         """Letters that cross a link: are they allowed to?"""
         link, source, limit = lane.wire.number, lane.source.number, self._hop_limit
-        for parcel in frame.parcels:
+        for parcel in singles(frame.parcels):
             letter = parcel.letter
             if parcel.hops > limit:
                 self._world.note("far", link, source, number_of(letter.payload), parcel.hops)
             if lane.wire.leaves_domain and letter.topic in self._world.clients.domain_topics:
                 self._world.note("leak", link, source, number_of(letter.payload), letter.topic)
         if self._world.physics.words:
-            told = tuple((number_of(p.letter.payload), p.hops) for p in frame.parcels)
+            told = tuple((number_of(p.letter.payload), p.hops) for p in singles(frame.parcels))
             self._world.note("carry", link, source, told)
 
     def disconnect(self, host: Host, link: int) -> None:

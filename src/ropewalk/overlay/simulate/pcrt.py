@@ -30,6 +30,7 @@ from ropewalk.overlay.events import (
     Write,
 )
 from ropewalk.overlay.rules import rules_of
+from ropewalk.overlay.runs import singles
 from ropewalk.overlay.settings import Settings
 from ropewalk.overlay.simulate.measures import Course
 from ropewalk.overlay.simulate.packets import Arrived, Doing, Dropped, Node, Noticed, Out, Packet
@@ -159,7 +160,8 @@ class AgentNode:
 
 def packet_of(word: Word) -> Packet:
     """A word as it goes over the line: as agents encode it, with the header that all have here."""
-    data = tuple(number_of(one.letter) for one in word.parcels) if isinstance(word, Frame) else ()
+    parcels = singles(word.parcels) if isinstance(word, Frame) else ()
+    data = tuple(number_of(one.letter) for one in parcels)
     return Packet(8 * (HEADER_BYTES + len(msgpack.encode(word))), word, data)
 
 

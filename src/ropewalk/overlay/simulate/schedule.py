@@ -40,6 +40,8 @@ class Load:
     """Share of subscribers that come while the others are at work."""
     leaving: float = 0.0
     """Share of subscribers that leave before the end."""
+    burst: int = 1
+    """So many are published at once, then none for as long as that many take."""
 
 
 def plan_of(
@@ -98,9 +100,8 @@ def _publications(federation: Federation, load: Load, draw: Random) -> Iterator[
         for one in topic.publishers:
             first_us = WARM_UP_US + draw.random() * gap_us
             broker, name = number[broker_of(one)], concrete(pattern)
-            made += [
-                (int(first_us + i * gap_us), broker, name, client_of(one)) for i in range(each)
-            ]
+            starts = (i // load.burst * load.burst for i in range(each))
+            made += [(int(first_us + i * gap_us), broker, name, client_of(one)) for i in starts]
     for count, (at_us, broker, name, client) in enumerate(sorted(made), start=1):
         yield Publication(count, at_us, broker, name, client)
 

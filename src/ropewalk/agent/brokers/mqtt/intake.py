@@ -111,11 +111,11 @@ class Intake:
             return
         taken.append(
             Incoming(
+                receipt,
                 packet.topic,
                 packet.payload,
-                packet.headers,
                 retain=packet.retain,
-                handle=receipt,
+                headers=packet.headers,
             )
         )
 
@@ -188,7 +188,7 @@ class Intake:
         if not self._paused:
             return taken
         for one in taken:
-            if one.handle is None and len(self._held) >= _MOST_HELD:
+            if one.ticket is None and len(self._held) >= _MOST_HELD:
                 self.dropped += 1
             else:
                 self._held.append(one)

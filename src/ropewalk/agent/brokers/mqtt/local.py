@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from ropewalk.agent.brokers.contract import PREFIX, Access, Ears, Incoming, Outgoing
+from ropewalk.agent.brokers.gathering import hand_over
 from ropewalk.agent.brokers.mqtt.connection import Connection, Hello
 from ropewalk.agent.brokers.mqtt.figures import SYS_TOPICS, Figures
 from ropewalk.agent.brokers.mqtt.intake import Intake, Receipt, subscriptions
@@ -66,11 +67,11 @@ class MqttLocal:
         self.outbox.add(messages)
         self.pump()
 
-    def accept(self, handles: Sequence[Receipt | None]) -> None:
+    def accept(self, tickets: Sequence[Receipt | None]) -> None:
         """Acknowledge publications that are in custody."""
-        self.intake.accept(handles)
+        self.intake.accept(tickets)
 
-    def refuse(self, handle: Receipt | None, why: str) -> bool:  # noqa: ARG002
+    def refuse(self, ticket: Receipt | None, why: str) -> bool:  # noqa: ARG002
         """MQTT has nobody to tell: the message stays unacknowledged, and the agent tries again."""
         return False
 
@@ -80,9 +81,7 @@ class MqttLocal:
 
     def resume(self) -> None:
         """Go on, first with what came meanwhile."""
-        held = self.intake.resume()
-        if held:
-            self._ears.published(held)
+        hand_over(self._ears, self.intake.resume())
 
     @property
     def busy(self) -> bool:
@@ -130,9 +129,7 @@ class MqttLocal:
 
     def took(self, taken: list[Incoming]) -> None:
         """Clients have published."""
-        now = self.intake.ready(taken)
-        if now:
-            self._ears.published(now)
+        hand_over(self._ears, self.intake.ready(taken))
 
     def heard(self, words: list[bytes]) -> None:
         """Neighbours have spoken."""

@@ -16,6 +16,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ropewalk.agent.brokers.contract import Access, Ears, Headers, Incoming, Outgoing
+from ropewalk.agent.brokers.gathering import Gathered
 from ropewalk.agent.brokers.names import cover, from_nats, patterns_to_nats, to_nats
 from ropewalk.agent.brokers.nats.admin import disconnect
 from ropewalk.agent.brokers.nats.codec import MSG_ID, Message, read_headers, write_headers
@@ -180,17 +181,20 @@ class NatsLocal:
             self._ears.delivered(count)
 
     def _published(self, messages: list[Message]) -> None:
-        names, found = self._names, []
+        names, gathered = self._names, Gathered(self._ears)
         for subject, sid, reply, block, payload in messages:
             topic = names[subject] if subject in names else self._name_of(subject)
             if topic is None or (sid and self._owner(topic) != sid):
                 continue
-            if block:
-                found.append(_with_headers(topic, payload, reply, read_headers(block)))
+            if not block:
+                gathered.plain(topic, payload, reply or None)
+                continue
+            headers = read_headers(block)
+            if len(headers) == 1 and headers[0][0] == MSG_ID and headers[0][1]:
+                gathered.plain(topic, payload, reply or None, headers[0][1])
             else:
-                found.append(Incoming(topic, payload, (), "", "", False, None, reply or None))
-        if found:
-            self._ears.published(found)
+                gathered.special(_with_headers(topic, payload, reply, headers))
+        gathered.hand_over()
 
     def _name_of(self, subject: bytes) -> str | None:
         """The federation's name of a subject; None if it has none, and stays local."""
@@ -259,31 +263,31 @@ class NatsLocal:
         head = f"{verb} {self._where(one.topic)} {len(block)} {len(block) + len(one.payload)}\r\n"
         return b"%b%b%b\r\n" % (head.encode(), block, one.payload)
 
-    def accept(self, handles: Sequence[Any]) -> None:
+    def accept(self, tickets: Sequence[Any]) -> None:
         """Answer publishers as JetStream would: the message is stored."""
         if self._local is None:
             return
         verb = b"LMSG" if self._leaf else b"PUB"
-        if None in handles:
-            handles = [handle for handle in handles if handle is not None]
+        if None in tickets:
+            tickets = [reply for reply in tickets if reply is not None]
         first = self._answered + 1
-        self._answered += len(handles)
+        self._answered += len(tickets)
         self._local.write(
             b"".join(
                 [
                     b'%b %b %d\r\n{"stream":"ROPEWALK","seq":%d}\r\n'
-                    % (verb, handle, STORED + len(str(number)), number)
-                    for number, handle in enumerate(handles, start=first)
+                    % (verb, reply, STORED + len(str(number)), number)
+                    for number, reply in enumerate(tickets, start=first)
                 ]
             )
         )
 
-    def refuse(self, handle: Any, why: str) -> bool:
+    def refuse(self, ticket: Any, why: str) -> bool:
         """Answer as JetStream would: it is not."""
-        if handle is None:
+        if ticket is None:
             return False
         told = why.replace("\\", "/").replace('"', "'").encode()
-        self._answer(handle, b'{"error":{"code":503,"err_code":10077,"description":"%b"}}' % told)
+        self._answer(ticket, b'{"error":{"code":503,"err_code":10077,"description":"%b"}}' % told)
         return True
 
     def _answer(self, reply: bytes, text: bytes) -> None:
@@ -328,13 +332,11 @@ class NatsLocal:
 
 
 def _with_headers(topic: str, payload: bytes, reply: bytes, headers: Headers) -> Incoming:
-    if len(headers) == 1 and headers[0][0] == MSG_ID:
-        return Incoming(topic, payload, (), headers[0][1], "", False, None, reply or None)
     named = dict(headers)
     key, producer = named.get(MSG_ID, ""), named.get(PRODUCER, "")
     if key:
         headers = tuple(one for one in headers if one[0] != MSG_ID)
-    return Incoming(topic, payload, headers, key, producer, False, None, reply or None)
+    return Incoming(reply or None, topic, payload, producer, key, headers=headers)
 
 
 def _collect(line: bytes, wants: Wants) -> None:

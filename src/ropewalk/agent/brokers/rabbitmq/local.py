@@ -13,6 +13,7 @@ from typing import Any
 from pamqp import commands
 
 from ropewalk.agent.brokers.contract import Access, Ears, Incoming, Outgoing
+from ropewalk.agent.brokers.gathering import hand_over
 from ropewalk.agent.brokers.names import from_amqp
 from ropewalk.agent.brokers.rabbitmq import properties
 from ropewalk.agent.brokers.rabbitmq.admin import disconnect
@@ -73,12 +74,12 @@ class RabbitLocal:
         """Publish for clients; persistent where the topic's contract asks for it."""
         self._post.give(messages)
 
-    def accept(self, handles: Sequence[Any]) -> None:
+    def accept(self, tickets: Sequence[Any]) -> None:
         """Acknowledge them to the broker; those of an older connection come again anyway."""
         base = self._base
-        self._settle([handle - base for handle in handles if handle is not None and handle > base])
+        self._settle([ticket - base for ticket in tickets if ticket is not None and ticket > base])
 
-    def refuse(self, handle: Any, why: str) -> bool:  # noqa: ARG002
+    def refuse(self, ticket: Any, why: str) -> bool:  # noqa: ARG002
         """It stays unacknowledged: AMQP has no way to tell a publisher."""
         return False
 
@@ -204,24 +205,23 @@ class RabbitLocal:
                 settled[one.channel].append(one.tag)
             if topic is not None:
                 found.append(self._incoming(topic, one))
-        if found:
-            self._ears.published(found)
+        hand_over(self._ears, found)
         self._settle(settled[_DURABLE])
         self._put(self._live_acks.settle(settled[_LIVE]))
 
     def _incoming(self, topic: str, one: Content) -> Incoming:
         said = properties.read(one.properties)
-        handle = None
+        ticket = None
         if one.channel == _DURABLE:
-            handle = self._last = self._base + one.tag
+            ticket = self._last = self._base + one.tag
         return Incoming(
+            ticket,
             topic,
             one.body,
-            said.headers,
-            said.key,
             said.producer,
-            priority=said.priority,
-            handle=handle,
+            said.key,
+            said.priority,
+            headers=said.headers,
         )
 
     def _name(self, key: str, channel: int) -> str | None:
