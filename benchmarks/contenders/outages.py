@@ -35,6 +35,12 @@ class Broken:
     since_s: float
     until_s: float
 
+    @property
+    def kind(self) -> str:
+        """What was done to what, without names."""
+        link = "link" if "--" in self.target else "broker"
+        return f"{self.what} {'agent' if self.target.startswith('agent:') else link}"
+
     def at_an_end(self, pair: Pair) -> bool:
         """Whether the publisher's or the subscriber's own broker or agent is concerned."""
         return self.target.removeprefix("agent:") in (pair.stream.broker, pair.reader.broker)
@@ -88,14 +94,18 @@ def explained(
     lengths: dict[str, list[float]] = {"at an end": [], "between": [], "unexplained": []}
     places: dict[str, dict[str, int]] = {name: {} for name in lengths}
     strange = []
+    by_fault: dict[str, list[float]] = {}
     for orders, result in parts:
         faults = broken(orders, result.seconds)
         for pair in result.pairs:
             for at_s, ms in pair.figures.outages:
-                why = cause(faults, pair, at_s)
+                near = near_to(faults, at_s)
+                why = cause(near, pair)
                 begin_ns = result.began_ns + round(at_s * 1e9)
                 where = stood.where(pair.stream.topic, begin_ns, begin_ns + round(ms * 1e6))
                 lengths[why].append(ms)
+                what = " + ".join(sorted({one.kind for one in near})) or "nothing"
+                by_fault.setdefault(f"{what}, {why}", []).append(ms)
                 places[why][where] = places[why].get(where, 0) + 1
                 if why == "unexplained":
                     strange.append({"topic": pair.stream.topic, "at_s": at_s, "ms": ms})
@@ -108,12 +118,20 @@ def explained(
         }
         for name, some in lengths.items()
     }
-    return {**found, "strange": strange[:SHOWN]}
+    each = {
+        what: {"count": len(some), "median_ms": median(some), "worst_ms": max(some)}
+        for what, some in sorted(by_fault.items())
+    }
+    return {**found, "by_fault": each, "strange": strange[:SHOWN]}
 
 
-def cause(faults: Iterable[Broken], pair: Pair, at_s: float) -> str:
-    """What an outage of a pair that began then comes from."""
-    near = [one for one in faults if one.since_s - EARLY_S <= at_s <= one.until_s + BACK_S]
+def near_to(faults: Iterable[Broken], at_s: float) -> list[Broken]:
+    """What was broken then, or had been a moment before."""
+    return [one for one in faults if one.since_s - EARLY_S <= at_s <= one.until_s + BACK_S]
+
+
+def cause(near: Sequence[Broken], pair: Pair) -> str:
+    """What an outage of a pair with such faults near comes from."""
     if any(one.at_an_end(pair) for one in near):
         return "at an end"
     return "between" if near else "unexplained"

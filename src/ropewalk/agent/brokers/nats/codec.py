@@ -39,21 +39,22 @@ class Parser:
         data = self._rest + data if self._rest else data
         messages: list[Message] = []
         lines: list[bytes] = []
-        at, find, leaf = 0, data.find, self._leaf
+        at, total, find, leaf = 0, len(data), data.find, self._leaf
         head = (_LEAF if leaf else _CLIENT).match
         while True:
             plain = head(data, at)
             if plain is not None:  # most messages: no headers, no queue groups
                 start = plain.end()
-                stop = start + int(plain[4])
-                if stop + 2 > len(data):
+                subject, sid, reply, size = plain.groups(b"")
+                stop = start + int(size)
+                if stop + 2 > total:
                     break
-                messages.append((plain[1], plain[2], plain[3] or b"", b"", data[start:stop]))
+                messages.append((subject, sid, reply, b"", data[start:stop]))
                 at = stop + 2
                 continue
             end = find(CRLF, at)
             if end < 0:
-                if len(data) - at > LONGEST_LINE:
+                if total - at > LONGEST_LINE:
                     raise ProtocolError("a line without end")
                 break
             line = data[at:end]
@@ -64,10 +65,9 @@ class Parser:
                 at = end + 2
                 continue
             parts = line.split()
-            size = int(parts[-1])
             start = end + 2
-            stop = start + size
-            if stop + 2 > len(data):
+            stop = start + int(parts[-1])
+            if stop + 2 > total:
                 break
             split = start + int(parts.pop(-2)) if kind == b"HMSG" else start
             if leaf:

@@ -28,7 +28,6 @@ from ropewalk.overlay.rules import matches
 
 KNOWN = 65_536
 PRODUCER = "Rw-Producer"
-STORED = len('{"stream":"ROPEWALK","seq":}')
 """The size of an answer to a publisher, without its number."""
 LINGER_S = 5.0
 """How long clients that were there before the server died may take to come back."""
@@ -275,8 +274,7 @@ class NatsLocal:
         self._local.write(
             b"".join(
                 [
-                    b'%b %b %d\r\n{"stream":"ROPEWALK","seq":%d}\r\n'
-                    % (verb, reply, STORED + len(str(number)), number)
+                    b'%b %b 48\r\n{"stream":"ROPEWALK","seq":%-20d}\r\n' % (verb, reply, number)
                     for number, reply in enumerate(tickets, start=first)
                 ]
             )
