@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 
 from contenders.audited import Audited
-from contenders.outages import broken, cause
+from contenders.outages import broken, cause, near_to
 from contenders.peers import (
     MOSQUITTO_BRIDGE,
     NATS_LEAF,
@@ -136,10 +136,11 @@ def test_an_outage_has_a_cause_at_an_end_between_the_ends_or_none() -> None:
         ("kill", "agent:a", 1.0, 2.0),
         ("cut", "b--c", 9.0, 20.0),
     ]
-    assert cause(faults, pair("a", "d"), 1.5) == "at an end"
-    assert cause(faults, pair("b", "d"), 1.5) == "between"
-    assert cause(faults, pair("a", "d"), 9.0) == "between"
-    assert cause(faults, pair("a", "d"), 0.5) == cause(faults, pair("a", "d"), 7.0) == "unexplained"
+    assert cause(near_to(faults, 1.5), pair("a", "d")) == "at an end"
+    assert cause(near_to(faults, 1.5), pair("b", "d")) == "between"
+    assert cause(near_to(faults, 9.0), pair("a", "d")) == "between"
+    assert cause(near_to(faults, 0.5), pair("a", "d")) == "unexplained"
+    assert cause(near_to(faults, 7.0), pair("a", "d")) == "unexplained"
 
 
 def test_an_audit_agrees_only_with_the_same_losses_and_only_if_it_looked() -> None:
