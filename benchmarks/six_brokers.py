@@ -18,11 +18,13 @@ from statistics import median
 from typing import Any
 
 from _measure import report
+from contenders.apart import lab_apart
 from contenders.audited import audited, lost_by_topic, spark_here
 from contenders.shapes import ring
 from ropewalk import load
 from ropewalk.agent.drive import DrivePlan, DriveResult, drive
-from ropewalk.agent.lab.lab import Lab
+from ropewalk.agent.drive.timing import FaultCall
+from ropewalk.cli.drive import FEDERATION
 from ropewalk.errors import LabError
 from ropewalk.federation import Federation
 from ropewalk.federation.facts import Topic
@@ -42,6 +44,9 @@ QUIET_S = 10.0
 """Before a topic's two paths are broken: the p99.9 of that time is what it is held against."""
 BROKEN_S = 1.0
 """Watched after that: all that a break can do has happened by then."""
+BREAKS = ("blackhole b--c", "cut a--b", "kill b", "blackhole a--b", "kill agent:c")
+NOTHING = "heal a--b"
+"""The control: nothing is broken, and the same is measured."""
 PARTS = ("silent_links", "stopped_destination", "two_paths")
 GOALS = {"median_outage_ms": 100.0, "gap_over_quiet_p999": 2.0}
 
@@ -74,9 +79,9 @@ def way(table: Table, at: str, to: str) -> Iterator[str]:
 class Runs:
     """Runs of the clients on one lab, one topic at a time."""
 
-    def __init__(self, lab: Lab, rate: float) -> None:
-        self._lab, self._rate = lab, rate
-        self._placed = load(lab.layout.file)
+    def __init__(self, folder: Path, fault: FaultCall, rate: float) -> None:
+        self._fault, self._rate = fault, rate
+        self._placed = load(folder / FEDERATION)
         self.results: list[DriveResult] = []
 
     async def run(self, topic: str, faults: Sequence[str], *, seconds: float) -> DriveResult:
@@ -93,15 +98,12 @@ class Runs:
         result = await drive(plan)
         if result.silent:
             raise LabError(f"{topic}: nothing came before anything was broken")
-        await self._lab.fault("heal", "all")
+        await self._fault("heal all")
         self.results.append(result)
         figures = result.pairs[0].figures
         told = f"{figures.longest_gap_ms:.0f} ms, {figures.lost} lost, {figures.doubled} doubled"
         print(f"  {topic}: {'; '.join(faults)}: {told}", file=sys.stderr)
         return result
-
-    async def _fault(self, text: str) -> None:
-        await self._lab.fault(*text.split(" ", 2))
 
 
 async def silent_links(runs: Runs, six: Federation, repeats: int) -> dict[str, Any]:
@@ -133,22 +135,28 @@ async def stopped_destination(runs: Runs, repeats: int) -> dict[str, Any]:
 
 async def two_paths(runs: Runs, repeats: int) -> dict[str, Any]:
     """One of the paths breaks: no gap is longer than what this machine does by itself."""
-    kinds = ("blackhole b--c", "cut a--b", "kill b", "blackhole a--b", "kill agent:c")
-    some = [
-        await runs.run(TWO, [f"at {QUIET_S} s {kind}"], seconds=QUIET_S + BROKEN_S)
-        for _ in range(repeats)
-        for kind in kinds
-    ]
-    figures = [one.pairs[0].figures for one in some]
-    over = [one.longest_gap_ms / one.quiet_p999_ms for one in figures if one.quiet_p999_ms]
+    some: dict[str, list[DriveResult]] = {kind: [] for kind in (*BREAKS, NOTHING)}
+    for _ in range(repeats):
+        for kind, done in some.items():
+            fault = f"at {QUIET_S} s {kind}"
+            done.append(await runs.run(TWO, [fault], seconds=QUIET_S + BROKEN_S))
+    control = over(some.pop(NOTHING))
+    ratios = [one for done in some.values() for one in over(done)]
     return {
-        "longest_gap_ms": [one.longest_gap_ms for one in figures],
-        "quiet_p999_ms": [one.quiet_p999_ms for one in figures],
-        "quiet_longest_ms": [one.quiet_longest_ms for one in figures],
-        "gap_over_quiet_p999": {"median": median(over), "worst": max(over)},
-        **counted(some),
-        "reached": max(over) <= GOALS["gap_over_quiet_p999"],
+        "gap_over_quiet_p999": {"median": median(ratios), "worst": max(ratios)},
+        "with_nothing_broken": {"median": median(control), "worst": max(control)},
+        "by_fault": {kind: over(done) for kind, done in some.items()},
+        **counted([one for done in some.values() for one in done]),
+        "reached": max(ratios) <= GOALS["gap_over_quiet_p999"],
     }
+
+
+def over(some: Sequence[DriveResult]) -> list[float]:
+    """The longest gap after the fault in times of the p99.9 before it, of each run."""
+    figures = [one.pairs[0].figures for one in some]
+    return [
+        round(one.longest_gap_ms / one.quiet_p999_ms, 2) for one in figures if one.quiet_p999_ms
+    ]
 
 
 def counted(results: Sequence[DriveResult]) -> dict[str, int]:
@@ -164,10 +172,8 @@ async def measured(
     folder: Path, asked: argparse.Namespace
 ) -> tuple[dict[str, Any], dict[str, int]]:
     federation = described()
-    lab = Lab(federation, folder)
-    try:
-        await lab.start()
-        runs = Runs(lab, asked.rate)
+    async with lab_apart(federation, folder) as fault:
+        runs = Runs(folder, fault, asked.rate)
         found = {}
         if "silent_links" in asked.part:
             found["silent_links"] = await silent_links(runs, federation, asked.repeats)
@@ -175,8 +181,6 @@ async def measured(
             found["stopped_destination"] = await stopped_destination(runs, asked.repeats)
         if "two_paths" in asked.part:
             found["two_paths"] = await two_paths(runs, asked.repeats)
-    finally:
-        await lab.stop()
     return found, lost_by_topic(runs.results)
 
 

@@ -1,1 +1,1 @@
-"""Real brokers behind one contract: `contract`, `names`, then one file per make."""
+"""Real brokers behind one contract: `contract`, `names`, `gathering`, then one file per make."""
