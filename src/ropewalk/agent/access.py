@@ -25,15 +25,20 @@ _TLS_KEYS = ("ca", "certificate", "key", "server_name")
 _KEYS = ("user", "password", *_TLS_KEYS)
 
 
-def over_tls(federation: Federation) -> bool:
-    r"""Whether any broker is reached over TLS.
+def over_tls(federation: Federation, broker: str) -> bool:
+    r"""Whether a broker's agent reaches it, or one of its neighbours, over TLS.
 
     >>> from ropewalk import loads
-    >>> over_tls(loads("federation: f\nbrokers: {a: {url: 'tls://h:4222'}}"))
-    True
+    >>> two = loads("federation: f\nbrokers: {a: {url: 'tls://h:4222'}, b: {}}")
+    >>> over_tls(two, "a"), over_tls(two, "b")
+    (True, False)
     """
     secure = {by_tls for _, by_tls in SCHEMES.values()}
-    urls = (broker.url or "" for broker in federation.brokers.values())
+    near = {
+        broker,
+        *(to for link in federation.links if broker in link.between for to in link.between),
+    }
+    urls = (facts.url or "" for name, facts in federation.brokers.items() if name in near)
     return any(url.partition("://")[0] in secure for url in urls)
 
 

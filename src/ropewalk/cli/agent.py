@@ -99,7 +99,7 @@ def agent(
             drain_s=drain,
         )
         # uvloop carries a sixth more messages, but does not say why a TLS handshake has failed.
-        run = asyncio.run if over_tls(orders.federation) else uvloop.run
+        run = asyncio.run if over_tls(orders.federation, broker) else uvloop.run
         summary = run(_run(orders, quiet=as_json))
         told = f"{broker}: stopped; {summary['custody']} messages are still in custody"
         finish(Document("agent", "ok", summary), as_json=as_json, text=told)
