@@ -125,14 +125,14 @@ class FastPublisher(_Fast):
 
     def __init__(self, options: Options, topic: str, acked: Callable[[int, int], None]) -> None:
         super().__init__(options)
-        self._subject, self._acked = to_nats(topic), acked
-        self._inbox = f"_INBOX.{token_hex(8)}"
+        self._subject, self._acked = to_nats(topic).encode(), acked
+        self._inbox = f"_INBOX.{token_hex(8)}".encode()
         self._window = Window[tuple[bytes, int]](size=options.window, resend_s=options.resend_s)
 
     async def connect(self, urls: Sequence[str]) -> None:
         """Connect to the first URL that answers."""
         self._loop = asyncio.get_running_loop()
-        await self._open(urls, [f"{self._inbox}.*"])
+        await self._open(urls, [f"{self._inbox.decode()}.*"])
         self._sweeper = self._loop.call_later(SWEEP_S, self._sweep)
 
     @property
@@ -152,17 +152,18 @@ class FastPublisher(_Fast):
         await super().close()
 
     def _write(self, items: Iterable[tuple[int, tuple[bytes, int]]]) -> None:
-        parts: list[bytes] = []
-        for number, (payload, _) in items:
-            parts += (self._head(number, len(payload)).encode(), payload, b"\r\n")
-        self._transport.write(b"".join(parts))
+        write = self._named if self._options.named else self._plain
+        self._transport.write(b"".join([write(number, payload) for number, (payload, _) in items]))
 
-    def _head(self, number: int, size: int) -> str:
-        if not self._options.named:
-            return f"PUB {self._subject} {self._inbox}.{number} {size}\r\n"
-        head = f"NATS/1.0\r\nNats-Msg-Id: {self._inbox}.{number}\r\n\r\n"
-        line = f"HPUB {self._subject} {self._inbox}.{number}"
-        return f"{line} {len(head)} {len(head) + size}\r\n{head}"
+    def _plain(self, number: int, payload: bytes) -> bytes:
+        where = (self._subject, self._inbox, number)
+        return b"PUB %b %b.%d %d\r\n%b\r\n" % (*where, len(payload), payload)
+
+    def _named(self, number: int, payload: bytes) -> bytes:
+        where = (self._subject, self._inbox, number)
+        head = b"NATS/1.0\r\nNats-Msg-Id: %b.%d\r\n\r\n" % where[1:]
+        sizes = (len(head), len(head) + len(payload))
+        return b"HPUB %b %b.%d %d %d\r\n%b%b\r\n" % (*where, *sizes, head, payload)
 
     def _take(self, messages: list[Message]) -> None:
         skip = len(self._inbox) + 1
