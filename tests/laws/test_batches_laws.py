@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
+from itertools import zip_longest
 from typing import Any
 
 from hypothesis import given, settings
@@ -27,8 +28,9 @@ from ropewalk.overlay.events import (
     Write,
 )
 from ropewalk.overlay.front import Front
-from ropewalk.overlay.lane import Entry, KeptRun, Lane
+from ropewalk.overlay.lane import Done, Entry, KeptRun, Lane
 from ropewalk.overlay.pairs import alternates_of
+from ropewalk.overlay.relaunch import lanes_of, records_of
 from ropewalk.overlay.rules import rules_of
 from ropewalk.overlay.runs import apart, singles
 from ropewalk.overlay.settings import Settings
@@ -169,7 +171,7 @@ def outcome(agent: Agent, some: Sequence[Sequence[Event]]) -> list[Any]:
         list(plain(agent.handle_all([_possible(agent, e) for e in one], at)))
         for at, one in enumerate(some)
     ]
-    return [done, agent.records(), agent.memory(), agent.wake_us]
+    return [done, list(apart(agent.records())), agent.memory(), agent.wake_us]
 
 
 def _possible(agent: Agent, event: Event) -> Event:
@@ -286,7 +288,13 @@ def carried_on(me: int, some: Sequence[Any], *, single: bool) -> list[Any]:
         else:
             event = _possible(agent, one)
         done.append(list(plain(agent.handle_all([event], 5_000 * number))))
-    return [done, agent.records(), agent.memory(), agent.wake_us, agent.arrivals.doubles]
+    return [
+        done,
+        list(apart(agent.records())),
+        agent.memory(),
+        agent.wake_us,
+        agent.arrivals.doubles,
+    ]
 
 
 @given(st.sampled_from([1, 3]), runs, st.lists(between, min_size=8, max_size=8))
@@ -323,6 +331,28 @@ def test_a_batch_is_as_good_as_one_after_the_other(tight: bool, some: list[Publi
     apart = [action for event in some for action in other.handle(event, 1)]
     assert carried(together) == carried(apart)
     assert one.records() == other.records()
+
+
+@given(runs, st.lists(st.tuples(st.integers(0, 30), st.sets(st.integers(1, 30)))))
+def test_a_lane_comes_back_from_runs_as_from_their_letters(
+    some: list[Run], struck: list[tuple[int, set[int]]]
+) -> None:
+    end, records = 1, list[object]()
+    for run, (upto, extra) in zip_longest(some, struck, fillvalue=(0, set[int]())):
+        if isinstance(run, Run) and run.to.number == end:  # an origin gives each number once
+            records.append(KeptRun(run, "fifo" if run.chained else "none"))
+            end += len(run.payloads)
+        if upto or extra:
+            records.append(Done(3, 0, 1, min(upto, end - 1), tuple(sorted(extra))))
+    one, other = lanes_of(0, records), lanes_of(0, apart(records))
+    assert one.keys() == other.keys()
+    for key, lane in one.items():
+        same = other[key]
+        assert lane.letters() == same.letters()
+        assert [lane.address(n) for n in lane.entries] == [same.address(n) for n in same.entries]
+        assert (lane.base, lane.next, lane.last) == (same.base, same.next, same.last)
+        assert (lane.waiting, lane.idle) == (same.waiting, same.idle)
+        assert list(apart(records_of(lane))) == list(records_of(same))
 
 
 LETTER = Letter(0, 1, "t", 1, b"")

@@ -15,7 +15,7 @@ from ropewalk.overlay.events import (
     Published,
     Subscribed,
 )
-from ropewalk.overlay.lane import Kept
+from ropewalk.overlay.runs import latest
 from tests.bench import MS, Bench
 
 BEGAN_NS = 1_700_000_000_000_000_000
@@ -40,8 +40,7 @@ class TracedBench(Bench):
         )
         tracer.start()
         super().start(broker, settled=settled, incarnation=incarnation)
-        kept = [one for one in self.agents[broker].records() if isinstance(one, Kept)]
-        tracer.accepted([one.letter for one in kept if one.to])
+        tracer.accepted(latest(self.agents[broker].records(), 1 << 20)[::-1])
         tracer.flush()
 
     def crash(self, broker: str) -> None:

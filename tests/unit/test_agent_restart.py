@@ -7,7 +7,7 @@ from typing import Any
 from ropewalk.agent.edge import Edge
 from ropewalk.overlay import Agent, Setup, chart_of, rules_of
 from ropewalk.overlay.lane import Done, KeptRun
-from ropewalk.overlay.runs import apart
+from ropewalk.overlay.runs import latest
 from ropewalk.overlay.words import Address, Letter, Run
 from tests.bench import federation
 from tests.unit.test_agent_waiting import Nobody
@@ -39,7 +39,7 @@ def test_a_destination_never_has_a_letter_that_the_trace_of_its_origin_lacks() -
         witness = Witness()
         edge = Edge(core, seal=some, log=some, witness=witness, tell=some.tell)
         edge.attach(some, {})
-        edge.begin(apart(records))
+        edge.begin(latest(records, 9))
         assert sorted(witness.seen) == [1, 2, 3]
         assert [
             letter.number for lane in core.keeper.everywhere() for letter in lane.letters()

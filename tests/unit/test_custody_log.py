@@ -168,7 +168,7 @@ def test_a_folder_that_cannot_be_used_is_named(tmp_path: Path) -> None:
 def test_a_log_of_another_version_is_not_passed_over(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(segments, "VERSION", 2)
+    monkeypatch.setattr(segments, "VERSION", 3)
     write(tmp_path, [[kept(1)]])
     monkeypatch.undo()
     with pytest.raises(UsageError, match=r"custody-1\.log has format 2, this Ropewalk reads 1"):

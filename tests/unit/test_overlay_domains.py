@@ -5,11 +5,14 @@ import pytest
 from ropewalk import generate, loads
 from ropewalk.errors import UsageError
 from ropewalk.federation.facts import Federation
+from ropewalk.overlay import Agent, Setup
 from ropewalk.overlay.chart import HERE, NONE, chart_of, detour
 from ropewalk.overlay.deck import Deck
 from ropewalk.overlay.domains import GATEWAYS, HOME, DomainChart
+from ropewalk.overlay.events import Burst, Closed, Received, Send
 from ropewalk.overlay.gazette import Gazette
 from ropewalk.overlay.rules import rules_of
+from ropewalk.overlay.runs import singles
 from ropewalk.overlay.settings import Settings
 from ropewalk.overlay.simulate import Load, parse_faults, plan_of, random_faults, simulate
 from ropewalk.overlay.simulate.fleet import Fleet
@@ -21,7 +24,7 @@ from ropewalk.overlay.simulate.growth import (
     keeper_of,
 )
 from ropewalk.overlay.simulate.world import Physics
-from ropewalk.overlay.words import LINKS, Item, LinkStates
+from ropewalk.overlay.words import INTEREST, LINKS, Flood, Frame, Item, LinkStates
 
 TWO = """
 federation: two
@@ -178,6 +181,24 @@ def test_a_broker_with_clients_carries_nothing_for_others_until_it_is_the_only_g
     carried = [us for us, _, _, sender, *_ in run.journal.of("carry") if sender == busy]
     assert carried
     assert min(carried) > killed_us
+
+
+def test_a_burst_goes_round_a_link_that_is_down() -> None:
+    """A way on which others are told what to avoid is a way."""
+    federation = loads(TWO)
+    agent = Agent(Setup(me=A1, chart=chart_of(federation), rules=rules_of(federation)))
+    agent.start(0, settled=True)
+    agent.handle(Received(A1_X, Flood((Item(INTEREST, X, "u", 1, 1, True),))), 0)
+    agent.handle(Closed(A1_X), 1)
+    done = agent.handle(Burst("u", [b"1", b"2"], [1, 2]), 2)
+    frames = [(one.link, one.word) for one in done if isinstance(one, Send)]
+    sent = [(link, word) for link, word in frames if isinstance(word, Frame) and word.parcels]
+    assert [link for link, _ in sent] == [A1_A2]
+    parcels = list(singles(sent[0][1].parcels))
+    assert [(one.letter.payload, one.avoid) for one in parcels] == [
+        (b"1", (A1_X,)),
+        (b"2", (A1_X,)),
+    ]
 
 
 def test_news_of_two_brokers_do_not_cancel_out_in_the_digest() -> None:

@@ -6,14 +6,26 @@ from typing import get_args
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from ropewalk import overlay
 from ropewalk.overlay import wire
 from ropewalk.overlay.berths import Carried, Emptied, Held, SentOn
 from ropewalk.overlay.council.handover import Frontier
 from ropewalk.overlay.draining import Mark, Marked
+from ropewalk.overlay.lane import KeptRun
 from ropewalk.overlay.wire import decode, decode_records, encode, encode_records
-from ropewalk.overlay.words import Frame, Letter, Note, Wire, Word
+from ropewalk.overlay.words import (
+    MOST_IN_RUN,
+    Address,
+    Frame,
+    Letter,
+    Note,
+    Parcel,
+    Run,
+    Wire,
+    Word,
+)
 
 INSIDE = {
     *("Address", "Down", "Letter", "LinkStates", "Note", "Parcel", "Run"),
@@ -51,3 +63,32 @@ def test_notes_of_a_drain_cross_a_link() -> None:
         assert decode(encode(frame)) == frame
     with pytest.raises(msgspec.ValidationError):
         decode(encode(Frame(1, 1, 1, notes=(Note(0, 1, 2, Emptied("desk", leaving=True)),))))
+
+
+PLACE = Address(2, 0, 4, 1, 3, 0, 1, 0, 1)
+RUN = Run(Letter(0, 1, "t", 4, b"", 9), PLACE, True, (b"1", b"2"), ("k", ""), 1)
+
+
+def test_a_run_comes_back_with_its_record() -> None:
+    frame = Frame(1, 1, 1, (RUN, Parcel(Letter(0, 1, "t", 6, b"3"), (PLACE,))))
+    assert decode(encode(frame)) == frame
+    assert decode_records(encode_records([KeptRun(RUN, "fifo")])) == [KeptRun(RUN, "fifo")]
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        replace(RUN, keys=("k",)),
+        replace(RUN, payloads=()),
+        replace(RUN, payloads=(b"",) * (MOST_IN_RUN + 1), keys=()),
+        replace(RUN, to=replace(PLACE, number=2**64 - 1)),
+        replace(RUN, letter=replace(RUN.letter, number=2**64 - 1)),
+        replace(RUN, letter=replace(RUN.letter, headers=(("a", "b"),))),
+        replace(RUN, letter=replace(RUN.letter, retain=True)),
+        replace(RUN, letter=replace(RUN.letter, order=(1, 1))),
+        replace(RUN, letter=replace(RUN.letter, domain=0)),
+    ],
+)
+def test_a_run_that_makes_no_sense_is_refused(run: Run) -> None:
+    with pytest.raises(msgspec.ValidationError):
+        decode(encode(Frame(1, 1, 1, (run,))))

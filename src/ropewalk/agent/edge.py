@@ -41,7 +41,6 @@ from ropewalk.overlay.events import (
     Unsubscribed,
     Write,
 )
-from ropewalk.overlay.lane import Kept
 from ropewalk.overlay.parts import NEVER
 from ropewalk.overlay.runs import messages_in
 from ropewalk.overlay.wire import decode, encode
@@ -99,15 +98,15 @@ class Edge:
         self._links = {name: link for name, (link, _) in lanes.items()}
         self._peers = {link: name for name, link in self._links.items()}
 
-    def begin(self, last: Iterable[Any] = ()) -> None:
+    def begin(self, last: Iterable[Letter] = ()) -> None:
         """Start the core; what is in custody from before has been accepted.
 
-        So has what the `last` records of the earlier life took into custody: a destination may have
-        had it before it was safe here, and the agent was killed before it could write that down.
+        So have the `last` letters that the earlier life took into custody: a destination may have
+        had one before it was safe here, and the agent was killed before it could write that down.
         """
         actions = self.core.start(self.now_us)
         lanes = self.core.keeper.everywhere()
-        kept = {one.letter.id: one.letter for one in last if isinstance(one, Kept) and one.to}
+        kept = {one.id: one for one in last}
         kept |= {one.id: one for lane in lanes for one in lane.letters()}
         self._witness.accepted(list(kept.values()))
         self._act(actions)
@@ -321,7 +320,10 @@ class Edge:
         for at in range(0, many, AT_ONCE):
             part = slice(at, at + AT_ONCE)
             self._events.append(
-                Burst(some.topic, some.payloads[part], some.tickets[part], some.keys[part])
+                Burst(
+                    *(some.topic, some.payloads[part], some.tickets[part], some.keys[part]),
+                    some.producer,
+                )
             )
         self.counts["published"] += many
         self._wake()

@@ -3,7 +3,6 @@
 import asyncio
 import gc
 import time
-from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -32,7 +31,7 @@ from ropewalk.overlay import Agent, Setup, chart_of, rules_of
 from ropewalk.overlay.chart import Chart
 from ropewalk.overlay.council.loads import Load
 from ropewalk.overlay.events import Charted, Happened
-from ropewalk.overlay.runs import apart
+from ropewalk.overlay.runs import latest
 from ropewalk.routing.ahead.network import same_graph
 from ropewalk.routing.ahead.store import read_tables
 
@@ -97,7 +96,7 @@ class AgentProcess:
         )
         self.port = await self.web.start()
         _quiet_collector()
-        self.edge.begin(deque(apart(recovered.records[-LAST:]), LAST))
+        self.edge.begin(latest(recovered.records, LAST))
         self.local.start()
         for lane in self.lanes.values():
             lane.start()

@@ -23,7 +23,7 @@ import msgspec
 from ropewalk.errors import UsageError
 from ropewalk.overlay.wire import decode_record, decode_records, encode_records
 
-VERSION = 1
+VERSION = 2
 _MAGIC = b"RWCUSTDY"
 _MARK = b"\xf5RW\xf6"
 """Opens a frame, so that frames can be found again behind damage; no text contains it."""

@@ -3,9 +3,9 @@
 Reading order: `words` and `wire` (what agents say), `events` (what happens, what is to be done),
 `settings`, `setup`, `rules`, `chart` and `pairs` (what an agent is given); `deck` (what its parts
 share), `serial` and `gazette` (what is known), `interface` and `liveness` (who is alive),
-`shipping` (from link to link), `lane`, `runs`, `relaunch` and `custody` (what an origin keeps),
-`arrivals` and `order/` (what is delivered, and when), `interests` and `retained` (who wants what),
-`front` (the broker's clients), `epochs` (new charts), `totals` (one order for all), `parts`,
+`shipping` (from link to link), `lane`, `runs`, `relaunch`, `holdings` and `custody` (what an origin
+keeps), `arrivals` and `order/` (what is delivered, and when), `interests` and `retained` (who wants
+what), `front` (the broker's clients), `epochs` (new charts), `totals` (one order for all), `parts`,
 `logbook`, `council/` and `managing` (what agents decide together), `hook` (protocols), `agent` (all
 of it), `view`. Then `simulate/`, which drives and breaks it.
 

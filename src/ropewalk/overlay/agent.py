@@ -33,11 +33,10 @@ from ropewalk.overlay.front import Front
 from ropewalk.overlay.gazette import Gazette
 from ropewalk.overlay.interests import Interests
 from ropewalk.overlay.interface import FAILURE, Interface
-from ropewalk.overlay.lane import letters_of
+from ropewalk.overlay.lane import Entry
 from ropewalk.overlay.liveness import Liveness
 from ropewalk.overlay.logbook import Logbook
 from ropewalk.overlay.parts import NEVER, Part
-from ropewalk.overlay.runs import apart
 from ropewalk.overlay.setup import Setup
 from ropewalk.overlay.shipping import Shipping, View
 from ropewalk.overlay.standby import Standby
@@ -70,7 +69,7 @@ class Agent:
     """One broker's managing agent."""
 
     def __init__(self, setup: Setup, records: Iterable[object] = ()) -> None:
-        self.setup, self._records = setup, list(apart(records))
+        self.setup, self._records = setup, list(records)
         deck = self.deck = Deck(setup.me, setup.chart, setup.settings, setup.incarnation)
         self.gazette = Gazette(deck)
         self.liveness = Liveness(deck, self.gazette, self._news)
@@ -280,7 +279,9 @@ class Agent:
         if isinstance(note.body, Receipt):
             gone = self.keeper.receipt(note.sender, note.body)
             if gone and self.totals.homes:
-                self.totals.acknowledged(note.sender, letters_of(gone))
+                # None of a run: those that a home has numbered are kept one by one.
+                given = [one.letter for _, one in gone if isinstance(one, Entry)]
+                self.totals.acknowledged(note.sender, given)
         elif not self.interests.noted(note.sender, note.body):
             for part in self.parts:
                 if part.heard(self.deck.now_us, note.sender, note.body):

@@ -86,7 +86,7 @@ class Arrivals:
         to = run.to
         lane = self.lanes.get((to.origin, to.lane))
         plain = to.lane == DATA and run.letter.order is None and not to.late
-        if plain and lane is not None and lane.run_arrived(to, len(run.payloads)):
+        if plain and lane is not None and lane.in_turn(to.incarnation, to, len(run.payloads)):
             self.ready += run.letters()
             self._note(to)
             return

@@ -7,9 +7,10 @@ are told to wait. A restart goes on with the lanes of earlier incarnations, unde
 and opens new ones: a number that was sent but not logged is never used again.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from ropewalk.overlay.deck import Deck
+from ropewalk.overlay.holdings import Holdings
 from ropewalk.overlay.lane import (
     DATA,
     LOCAL,
@@ -24,7 +25,7 @@ from ropewalk.overlay.lane import (
     letters_of,
 )
 from ropewalk.overlay.parts import NEVER
-from ropewalk.overlay.relaunch import lanes_of, records_of
+from ropewalk.overlay.relaunch import lanes_of
 from ropewalk.overlay.rules import Rule
 from ropewalk.overlay.runs import stretch
 from ropewalk.overlay.shipping import Shipping
@@ -33,15 +34,12 @@ from ropewalk.overlay.words import Address, Letter, Parcel, Receipt, Run
 MOST_BACKOFF = 16
 
 
-class Custody:
+class Custody(Holdings):
     """Everything that one agent keeps as an origin."""
 
     def __init__(self, deck: Deck, shipping: Shipping) -> None:
-        self._deck, self._shipping = deck, shipping
-        self.lanes: dict[tuple[int, int], Lane] = {}
-        """By destination and kind: those of this incarnation."""
-        self.old: dict[tuple[int, int, int], Lane] = {}
-        """Those of earlier incarnations that are not empty yet."""
+        super().__init__(deck)
+        self._shipping = shipping
         self.alternates: dict[int, tuple[int, ...]] = {}
         """A second path to some destinations, as links."""
         self.wake_us = NEVER
@@ -106,6 +104,13 @@ class Custody:
         lane.waiting.extend(range(first + free, first + count))
         if free:
             self._fly_in_run(lane, stretch(run, 0, free, run.to))
+        else:
+            self._look_again(lane)
+
+    def _look_again(self, lane: Lane) -> None:
+        """Something waits: if nothing of its lane is on its way, no receipt will call it."""
+        if not lane.flying:
+            self.wake_us = min(self.wake_us, self._deck.now_us + self._deck.settings.beat_us)
 
     def _free(self, lane: Lane) -> int:
         """How many letters of a lane may leave now."""
@@ -147,9 +152,6 @@ class Custody:
                 [old.incarnation for old in self._old_lanes(to, kind)] + [lane.incarnation]
             )
         return lane
-
-    def _old_lanes(self, to: int, kind: int) -> Iterator[Lane]:
-        return (lane for key, lane in self.old.items() if key[:2] == (to, kind))
 
     def _enter(self, lane: Lane, letter: Letter, rule: Rule, late: bool) -> Address:
         number = lane.next
@@ -217,6 +219,7 @@ class Custody:
             self._flies(lane, number)
             return True
         lane.wait(number)
+        self._look_again(lane)
         return False
 
     def _open(self, lane: Lane) -> bool:
@@ -255,39 +258,17 @@ class Custody:
                 return
             number = lane.pop(reach)
             kept = lane.entries[number]
-            if type(kept) is KeptRun:
+            if isinstance(kept, KeptRun):
                 self._pump_run(lane, kept.run, number)
                 continue
-            entry = lane.entry(number)
             self._flies(lane, number)
-            self._ship(entry.letter, (lane.address(number),), entry.paths)
+            self._ship(kept.letter, (lane.address(number),), kept.paths)
 
     def _pump_run(self, lane: Lane, run: Run, number: int) -> None:
         """Send a letter that waited, and those of its run that waited behind it."""
         start, most = number - run.to.number, self._free(lane)
         together = 1 + lane.follow(number, min(most - 1, len(run.payloads) - start - 1))
         self._fly_in_run(lane, stretch(run, start, start + together, lane.address(number)))
-
-    def upto(self, to: int, kind: int) -> tuple[tuple[int, int], ...]:
-        """The lanes to a destination: their incarnations, and the last number of each."""
-        every = (lane for lane in self.everywhere() if (lane.to, lane.kind) == (to, kind))
-        return tuple((lane.incarnation, lane.next - 1) for lane in every)
-
-    def kept_for(self, to: int) -> list[Letter]:
-        """Letters in custody that a destination has not got, in order."""
-        every = (lane for lane in self.everywhere() if (lane.to, lane.kind) == (to, DATA))
-        return [letter for lane in every for letter in lane.letters()]
-
-    def everywhere(self) -> Iterator[Lane]:
-        """All lanes."""
-        yield from list(self.old.values())
-        yield from list(self.lanes.values())
-
-    @property
-    def keeps(self) -> bool:
-        """Whether anything is in custody for a broker that is there."""
-        gone = self._deck.chart.gone
-        return any(lane.entries and lane.to not in gone for lane in self.everywhere())
 
     # --- acknowledgements -------------------------------------------------------------------
 
@@ -393,8 +374,3 @@ class Custody:
         self.old = {key: lane for key, lane in found.items() if lane.entries}
         for lane in self.old.values():
             lane.since = min(old.incarnation for old in self._old_lanes(lane.to, lane.kind))
-
-    def state(self) -> Iterator[object]:
-        """Records that stand for all that is in custody: what a log is cut down to."""
-        for lane in self.everywhere():
-            yield from records_of(lane)

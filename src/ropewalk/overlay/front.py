@@ -21,7 +21,7 @@ from ropewalk.overlay.events import (
 )
 from ropewalk.overlay.hook import Messenger
 from ropewalk.overlay.interests import Interests
-from ropewalk.overlay.lane import DATA, FREE, HOME, LOCAL, Kept, Lane, Taken
+from ropewalk.overlay.lane import DATA, FREE, HOME, LOCAL, Kept, KeptRun, Lane, Taken
 from ropewalk.overlay.logbook import Logbook
 from ropewalk.overlay.retained import Value, Values
 from ropewalk.overlay.rules import UNORDERED, Rule, Rules
@@ -135,7 +135,7 @@ class Front:
     def burst(self, event: Burst) -> None:
         """The same for publications that differ in payload and key alone: as a run, if it can be.
 
-        Either all of them are in the log or none.
+        Of a run all are in the log or none.
         """
         plan = self._plan(event.topic)
         if not plan.runs or len(event.payloads) > self._custody.room_in(plan.lanes[0]):
@@ -386,6 +386,9 @@ class Front:
                 self.values.put(record.letter)
             elif isinstance(record, Kept) and record.letter.key:
                 self._remember(_key(record.letter), record.letter)
+            elif isinstance(record, KeptRun) and record.run.keys:
+                for letter in record.run.letters():
+                    self._remember(_key(letter), letter)
 
     def state(self) -> Iterator[object]:
         """Records that stand for values and ids."""

@@ -152,7 +152,7 @@ class Interface:
         """Frames that the neighbour has not acknowledged, when they were sent, and how many
         messages are in them."""
         self.in_flight = 0
-        """Parcels in them."""
+        """Messages in all of them."""
         self.peer_session = self.got = 0
         self.extra: set[int] = set()
 

@@ -33,8 +33,8 @@ class KeptRun(Wire, frozen=True, tag="cr"):
     def entry(self, number: int) -> "Entry":
         """What is kept of the letter with that number of the lane."""
         index = number - self.run.to.number
-        place = self.run.place_at(index)
-        return Entry(self.run.letter_at(index), place.after, place.after_incarnation, self.order, 1)
+        place, letter = self.run.place_at(index), self.run.letter_at(index)
+        return Entry(letter, place.after, place.after_incarnation, self.order, 1, place.late)
 
 
 class Entry(Struct, frozen=True, gc=False):

@@ -4,12 +4,12 @@ A busy stream costs an origin's core 0.3 us a message this way instead of 4, and
 nothing. Laws hold a run against the parcels that it stands for.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
 from ropewalk.overlay.lane import Kept, KeptRun
-from ropewalk.overlay.words import Address, Parcel, Run
+from ropewalk.overlay.words import Address, Letter, Parcel, Run
 
 
 def messages_in(parcels: Iterable[Parcel | Run]) -> int:
@@ -43,6 +43,19 @@ def stretch(run: Run, start: int, stop: int, place: Address) -> Run:
 def moved(run: Run) -> Run:
     """One hop further."""
     return Run(run.letter, run.to, run.chained, run.payloads, run.keys, run.hops + 1)
+
+
+def latest(records: Sequence[object], most: int) -> list[Letter]:
+    """The letters that records took into custody, the last ones first, at least so many."""
+    found: list[Letter] = []
+    for one in reversed(records):
+        if isinstance(one, KeptRun):
+            found += reversed(one.run.letters())
+        elif isinstance(one, Kept) and one.to:
+            found.append(one.letter)
+        if len(found) >= most:
+            break
+    return found
 
 
 def apart(records: Iterable[object]) -> Iterator[object]:

@@ -28,7 +28,14 @@ def makes_sense(word: Word) -> bool:
 
 
 def _run(one: Parcel | Run) -> bool:
-    return type(one) is not Run or not one.keys or len(one.keys) == len(one.payloads)
+    """Letters of a run have nothing that it cannot tell of each of them."""
+    if not isinstance(one, Run):
+        return True
+    first = one.letter
+    more = first.headers or first.retain or first.key or first.payload or first.domain >= 0
+    if more or first.order is not None or first.stamp is not None:
+        return False
+    return not one.keys or len(one.keys) == len(one.payloads)
 
 
 def _item(item: Item) -> bool:

@@ -116,7 +116,7 @@ class Shipping:
         """How many messages more should go out on the way to a broker now; 0 without a way."""
         row = self.row()
         link = row[to] if to < len(row) else NONE
-        face = self._liveness.faces.get(link)
+        face = self._liveness.faces.get(detour(link) if link < HERE else link)
         return max(0, (self._left(face) + 1) // 2) if face is not None else 0
 
     # --- in ---------------------------------------------------------------------------------

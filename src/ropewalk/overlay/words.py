@@ -21,8 +21,11 @@ all that it wants in this life, so that what it said in earlier ones no longer c
 Key = tuple[int, int, str]
 """Of an item: its kind, its broker, its name."""
 
-Number = Annotated[int, Meta(ge=0)]
-Count = Annotated[int, Meta(ge=1)]
+MOST_IN_RUN = 65_536
+_MOST = 1 << 62
+"""No number that is behind another can be too large to be written."""
+Number = Annotated[int, Meta(ge=0, le=_MOST)]
+Count = Annotated[int, Meta(ge=1, le=_MOST)]
 """What parcels and notes say of brokers and of places in lanes is checked where it is decoded."""
 
 
@@ -138,7 +141,7 @@ class Letter(Wire, frozen=True, tag="m"):
     origin: int
     incarnation: int
     topic: str
-    number: int
+    number: Number
     """Of the origin's stream of this topic; grows."""
     payload: bytes
     sent_us: int = 0
@@ -212,7 +215,7 @@ class Run(Wire, frozen=True, tag="q"):
     """Where the first stands in its lane; the others behind it."""
     chained: bool
     """Each is delivered after the one before it."""
-    payloads: Annotated[tuple[bytes, ...], Meta(min_length=1)]
+    payloads: Annotated[tuple[bytes, ...], Meta(min_length=1, max_length=MOST_IN_RUN)]
     keys: tuple[str, ...] = ()
     """The clients' ids; none if none has one."""
     hops: int = 0

@@ -88,19 +88,15 @@ class Release:
 
     def arrived(self, incarnation: int, address: Address, letter: Letter) -> list[Letter]:
         """What may be delivered now, in order; nothing for a double or a letter that waits."""
-        if self._in_turn(incarnation, address, 1):
+        if self.in_turn(incarnation, address, 1):
             return [letter]
         return self._with_care(incarnation, address, letter)
 
-    def run_arrived(self, address: Address, count: int) -> bool:
+    def in_turn(self, incarnation: int, address: Address, count: int) -> bool:
         """Whether so many letters, the first of which stands there, may be delivered now.
 
-        If not, each of them has to be looked at.
+        The common case: they are in order, and nothing is held. If not, each has to be looked at.
         """
-        return self._in_turn(address.incarnation, address, count)
-
-    def _in_turn(self, incarnation: int, address: Address, count: int) -> bool:
-        """The common case: in order, nothing held."""
         lane = self._newest
         if (
             lane.incarnation == incarnation

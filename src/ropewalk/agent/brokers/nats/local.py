@@ -28,7 +28,7 @@ from ropewalk.overlay.rules import matches
 
 KNOWN = 65_536
 PRODUCER = "Rw-Producer"
-"""The size of an answer to a publisher, without its number."""
+"""The header with a client's name."""
 LINGER_S = 5.0
 """How long clients that were there before the server died may take to come back."""
 
