@@ -171,7 +171,7 @@ def test_a_log_of_another_version_is_not_passed_over(
     monkeypatch.setattr(segments, "VERSION", 3)
     write(tmp_path, [[kept(1)]])
     monkeypatch.undo()
-    with pytest.raises(UsageError, match=r"custody-1\.log has format 2, this Ropewalk reads 1"):
+    with pytest.raises(UsageError, match=r"custody-1\.log has format 3, this Ropewalk reads 2"):
         read(tmp_path)
 
 
@@ -288,6 +288,21 @@ def test_a_log_is_cut_down_to_a_snapshot_and_goes_on(tmp_path: Path) -> None:
     assert numbers(tmp_path) == [99, 100, 101]
     assert read(tmp_path).incarnation == 3
     assert [path.name for path in tmp_path.glob("custody-*")] == ["custody-2.log"]
+
+
+def test_what_an_earlier_life_left_is_cut_down_soon(tmp_path: Path) -> None:
+    async def life() -> None:
+        log = CustodyLog(tmp_path, max_bytes=2_000)
+        state = [kept(number) for number in range(100)]
+        log.start(asyncio.get_running_loop(), 1, state, lambda _: None, lambda _: None)
+        assert log.wants_compaction
+        log.compact(state[:1])
+        await log.drained()
+        assert not log.wants_compaction
+        log.close()
+
+    run(life())
+    assert numbers(tmp_path) == [0]
 
 
 def test_a_log_that_is_mostly_needed_is_not_cut_down_again_at_once(tmp_path: Path) -> None:

@@ -35,8 +35,12 @@ from ropewalk.overlay.wire import encode_records
 
 Sync = Literal["batch", "always", "never"]
 
+MAX_BYTES = 8 << 20
+"""From this size on a log is cut down. A killed agent reads all of it before it works again: 0.6 s
+of CPU for 7 MB, 6 s for 50 MB."""
 _GROWTH = 4
-"""How many times its size after the last compaction a log must have to be worth another."""
+"""How many times its size after the last compaction a log must have to be worth another. What an
+earlier life left has not been cut down yet."""
 _PATIENCE_S = 10.0
 """How long no compaction is asked for after one has failed."""
 
@@ -126,7 +130,7 @@ class CustodyLog:
         *,
         sync: Sync = "batch",
         every_ms: float = 10,
-        max_bytes: int = 64 << 20,
+        max_bytes: int = MAX_BYTES,
     ) -> None:
         self.folder = folder
         self.safe = 0
@@ -165,7 +169,6 @@ class CustodyLog:
                 f"{self.folder}: the custody log cannot be written ({error.strerror}): "
                 "make room, or give the agent another folder"
             ) from error
-        self._compacted_bytes = segment.size
         self._writer = Writer(segment, self, sync=self._sync, every_s=self._every_s)
         self._put = self._writer.queue.put
         self._early = EarlyLog(self.folder, incarnation)
