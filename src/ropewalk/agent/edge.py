@@ -258,7 +258,7 @@ class Edge:
                 tickets.append(one.ticket)
             else:
                 tickets += one.tickets  # type: ignore[union-attr]
-        self._local.accept([one for one in tickets if one is not None])
+        self._local.accept(tickets)
         self.counts["accepted"] += len(tickets)
 
     def _refused(self, action: Refused) -> None:

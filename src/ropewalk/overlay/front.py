@@ -3,6 +3,7 @@
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -49,6 +50,7 @@ class Plan(Struct, frozen=True, gc=False):
     """Those that come together are kept in one lane, and nothing more is asked of them."""
 
 
+_client_id = attrgetter("key")
 ClientKey = tuple[str, str, str]
 """A client's own id of a message is its own: topic, producer, id."""
 
@@ -387,7 +389,7 @@ class Front:
             elif isinstance(record, Kept) and record.letter.key:
                 self._remember(_key(record.letter), record.letter)
             elif isinstance(record, KeptRun) and record.run.keys:
-                for letter in record.run.letters():
+                for letter in filter(_client_id, record.run.letters()):
                     self._remember(_key(letter), letter)
 
     def state(self) -> Iterator[object]:

@@ -130,7 +130,10 @@ class Local(Protocol):
         """
 
     def accept(self, tickets: Sequence[Any]) -> None:
-        """These publications are in custody: tell their publishers, or the broker."""
+        """These publications are in custody: tell their publishers, or the broker.
+
+        None among the tickets is passed over: nobody waits for that answer.
+        """
 
     def refuse(self, ticket: Any, why: str) -> bool:
         """A publication is not taken.
