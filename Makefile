@@ -1,5 +1,7 @@
 # Every target sets up what it needs; nothing has to be installed before but python3 and make.
 RUN := .venv/bin/
+# Agents, Spark's workers and hundreds of commands in tests start sooner from compiled modules.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: setup demo test lint format bench bench-failover docs clean
 .DEFAULT_GOAL := demo

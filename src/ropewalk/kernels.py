@@ -1,5 +1,8 @@
 """How kernels are compiled: when first called, and kept on disk for the next process.
 
+Numba itself is loaded by the first call, too: it takes half a second, and who computes nothing (an
+agent that finds its tables on disk) should not wait for it.
+
 Numba asks only whether a function's own file has changed, not the files of what it calls: a
 kernel could go on with an old version of another. So they are kept in folders whose names stand
 for the sources of all that are kept there.
@@ -8,13 +11,12 @@ for the sources of all that are kept there.
 import os
 from collections.abc import Callable
 from contextlib import suppress
-from functools import cache
+from functools import cache, update_wrapper
 from hashlib import blake2b
 from pathlib import Path
 from shutil import rmtree
+from threading import RLock
 from typing import Any, TypeVar, cast
-
-from numba import config, njit
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -23,16 +25,62 @@ TABLES = ("routing", "verify")
 """Packages whose kernels call each other; a job of the pipeline has kernels of its own."""
 
 
+class Kernel:
+    """A function that is compiled when it is first called, from Python or by another kernel."""
+
+    def __init__(self, function: Callable[..., object], made: Callable[[Any], Any]) -> None:
+        self._function, self._made, self._compiled = function, made, None
+        update_wrapper(self, function)
+
+    def __call__(self, *given: Any, **named: Any) -> Any:
+        """Call it, compiled."""
+        return (self._compiled or self._ready())(*given, **named)
+
+    def __getattr__(self, name: str) -> Any:
+        """What numba asks of a function that another one calls, its `_numba_type_` before all."""
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self._compiled or self._ready(), name)
+
+    def _ready(self) -> Any:
+        with _compiling:
+            if self._compiled is None:
+                self._compiled = self._made(self._function)
+            return self._compiled
+
+
+_compiling = RLock()
+
+
 def kernel(function: F) -> F:
     """Compile a function when it is first called; it lets go of the interpreter's lock."""
+    return cast("F", Kernel(function, _kept_on_disk))
+
+
+def inlined(function: F) -> F:
+    """A piece of kernels, put into each of them: for what a loop does millions of times.
+
+    Calls between compiled functions count references of every array that is passed along.
+    """
+    return cast("F", Kernel(function, _inlined))
+
+
+def _kept_on_disk(function: Callable[..., object]) -> Any:
+    from numba import config, njit
+
     settings: Any = config
     elsewhere, folder = settings.CACHE_DIR, _folder(_sources(function.__module__))
     settings.CACHE_DIR = str(folder or elsewhere)
     try:
-        compiled: Any = njit(cache=folder is not None, nogil=True)(function)
+        return njit(cache=folder is not None, nogil=True)(function)
     finally:
         settings.CACHE_DIR = elsewhere
-    return cast("F", compiled)
+
+
+def _inlined(function: Callable[..., object]) -> Any:
+    from numba import njit
+
+    return njit(inline="always", nogil=True)(function)
 
 
 def _sources(module: str) -> tuple[str, ...]:
@@ -76,12 +124,3 @@ def _forget_old(folder: Path) -> None:
     for other in folder.parent.glob("kernels-*"):
         if other.stat().st_mtime < now - OLD_S:
             rmtree(other, ignore_errors=True)
-
-
-def inlined(function: F) -> F:
-    """A piece of kernels, put into each of them: for what a loop does millions of times.
-
-    Calls between compiled functions count references of every array that is passed along.
-    """
-    compiled: Any = njit(inline="always", nogil=True)(function)
-    return cast("F", compiled)

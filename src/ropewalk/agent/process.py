@@ -20,6 +20,7 @@ from ropewalk.agent.orders import Orders
 from ropewalk.agent.samples import Sampler
 from ropewalk.agent.seal import Seal
 from ropewalk.agent.status import health_of, metrics_of, status_of
+from ropewalk.agent.tables import read_given, tables_at
 from ropewalk.agent.tracing import Tracer
 from ropewalk.agent.transform import Mediation
 from ropewalk.agent.web import Web
@@ -32,8 +33,6 @@ from ropewalk.overlay.chart import Chart
 from ropewalk.overlay.council.loads import Load
 from ropewalk.overlay.events import Charted, Happened
 from ropewalk.overlay.runs import latest
-from ropewalk.routing.ahead.network import same_graph
-from ropewalk.routing.ahead.store import read_tables
 
 if TYPE_CHECKING:
     from ropewalk.agent.council import Seat
@@ -57,6 +56,7 @@ class AgentProcess:
         self.port = 0
         self.seat: Seat | None = None
         """In the council."""
+        self._reloading: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         """Go on where the log left off; raises UsageError where that is not possible."""
@@ -122,14 +122,10 @@ class AgentProcess:
 
     def _chart(self, federation: Federation, before: Chart | None = None) -> Chart:
         """The chart of a federation, with tables that were computed ahead if there are any."""
-        folder, epoch = self.orders.routes, federation.epoch
-        if folder is None:
-            return chart_of(federation, epoch=epoch, before=before)
-        tables = read_tables(folder)
-        if not same_graph(federation, tables.network):
-            told = "its tables are of another federation: run `ropewalk route` again"
-            raise UsageError(f"{folder}: {told} for {self.orders.file}")
-        return chart_of(federation, epoch=epoch, before=before, failures=tables)
+        orders = self.orders
+        given = read_given(orders.routes, federation, orders.file) if orders.routes else None
+        tables = tables_at(orders.state / "tables", given)
+        return chart_of(federation, epoch=federation.epoch, before=before, tables=tables)
 
     def _access(self) -> Access:
         """How to reach its own broker."""
@@ -210,11 +206,18 @@ class AgentProcess:
 
     def reload(self) -> None:
         """Read the federation file and the plan again; what is wrong with them is said."""
+        self._reloading = asyncio.get_running_loop().create_task(self._reload(self._reloading))
+
+    async def _reload(self, earlier: "asyncio.Task[None] | None") -> None:
+        """Beside the traffic: new tables may take seconds."""
+        if earlier is not None:
+            await earlier
         try:
-            federation = load(self.orders.file)
+            federation = await asyncio.to_thread(load, self.orders.file)
             before = self.core.deck.chart
             if federation.epoch > before.epoch:
-                self.edge.hand(Charted(self._chart(federation, before)))
+                chart = await asyncio.to_thread(self._chart, federation, before)
+                self.edge.hand(Charted(chart))
             if self.seat is not None:
                 self.seat.propose(federation)
         except (RopewalkError, OSError) as error:
@@ -228,6 +231,8 @@ class AgentProcess:
     async def stop(self) -> None:
         """Take nothing more, let custody drain for a while, write all that waits, and end."""
         self._looking.cancel()
+        if self._reloading is not None:
+            self._reloading.cancel()
         self.edge.stopping = True
         self.local.pause()
         with suppress(TimeoutError):

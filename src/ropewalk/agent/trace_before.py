@@ -52,6 +52,8 @@ class Before:
     def left(self, rows: pa.Table) -> None:
         """Take in rows that it left, in its order."""
         self.standing = _after(self.standing, rows)
+        if not set(DELIVERY) <= {*rows.column_names}:
+            return  # nothing but figures, or subscriptions
         made = _texts(rows.filter(_is(rows, "deliver")).select(DELIVERY))
         known = [] if self._deliveries is None else [self._deliveries]
         self._deliveries = pa.concat_tables([*known, made])

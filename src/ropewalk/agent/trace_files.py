@@ -5,7 +5,9 @@ Readers see whole files only: journals, and files that are not done, have names 
 
 import os
 import re
+import sys
 from collections.abc import Iterator
+from importlib.abc import MetaPathFinder
 from pathlib import Path
 from urllib.parse import quote
 
@@ -17,6 +19,28 @@ from ropewalk.agent.trace_journal import ROWS, TEXT
 PARQUET = ".parquet"
 GROWING = ("ts_ns", "li", "pseq")
 """Columns of which differences are stored."""
+
+
+class _NoPandas(MetaPathFinder):
+    """Says that pandas is not installed."""
+
+    def find_spec(self, name: str, *_given: object) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError(name)
+
+
+def without_pandas() -> None:
+    """Let pyarrow go on without pandas, if that is not loaded yet.
+
+    It would load it with the first array, to know its types from others. That takes 0.4 s.
+    """
+    if "pandas" not in sys.modules:
+        nowhere = _NoPandas()
+        sys.meta_path.insert(0, nowhere)
+        try:
+            pa.array([""])
+        finally:
+            sys.meta_path.remove(nowhere)
 
 
 class Place:

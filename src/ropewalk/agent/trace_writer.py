@@ -27,7 +27,7 @@ class TraceWriter(Thread):
 
     def __init__(self, place: Place, *, max_bytes: int, on_fault: Callable[[str], None]) -> None:
         super().__init__(name=f"trace of {place.node}", daemon=True)
-        pa.array([""])  # The first one loads another library: now, not amid traffic.
+        pa.array([""])  # The first one may load another library: now, not amid traffic.
         self._place, self._max_bytes, self._on_fault = place, max_bytes, on_fault
         leftovers = place.found(ROWS)
         self._leftovers = frozenset(leftovers)

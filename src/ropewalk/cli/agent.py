@@ -1,6 +1,7 @@
 """`ropewalk agent`: the managing agent beside one broker."""
 
 import asyncio
+import os
 import signal
 import sys
 import time
@@ -70,11 +71,14 @@ def agent(
     SIGHUP makes it read the federation file, the routes and the plan again, without a stop.
     """
     with contract("agent", as_json=as_json):
+        # Threads for large matrices, which nobody here multiplies, spin for 0.1 s at the start.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         import uvloop
 
         from ropewalk.agent.access import login_of, over_tls
         from ropewalk.agent.orders import Orders
         from ropewalk.agent.seal import read_key
+        from ropewalk.agent.trace_files import without_pandas
         from ropewalk.agent.transform import transforms_of
         from ropewalk.federation.loading import MAX_YAML_MB
 
@@ -98,6 +102,7 @@ def agent(
             trace_bytes=trace_mb << 20,
             drain_s=drain,
         )
+        without_pandas()
         # uvloop carries a sixth more messages, but does not say why a TLS handshake has failed.
         run = asyncio.run if over_tls(orders.federation, broker) else uvloop.run
         summary = run(_run(orders, quiet=as_json))

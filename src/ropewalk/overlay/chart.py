@@ -6,7 +6,7 @@ link is next for each destination, given what is held for down and for slow.
 """
 
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple, Protocol
@@ -215,11 +215,13 @@ def chart_of(
     *,
     epoch: int = 1,
     before: Chart | None = None,
-    failures: str | Iterable[str] | Tables = DEFAULT,
+    failures: str | Iterable[str] = DEFAULT,
+    tables: Callable[[Federation, str | Iterable[str]], Tables] = tables_of,
 ) -> Chart:
     """The chart of a federation; with `before`, what was on that chart keeps its number.
 
-    `failures` may be ready tables; in domains (`domains`) those of gateways are computed anyway.
+    `tables` gives the tables of a federation, or of its gateways alone (see `domains`): computed
+    now, or computed before and kept.
 
     >>> from ropewalk import generate
     >>> three = generate("three-broker")
@@ -227,15 +229,14 @@ def chart_of(
     >>> chart.ports(0), Roads(chart, 0).row(frozenset(), frozenset())
     ({0: 1, 1: 2}, [-2, 0, 1])
     """
-    from ropewalk.overlay.domains import domain_chart, in_domains
+    from ropewalk.overlay.domains import domain_chart, gateways_alone, in_domains
 
     numbers = _numbers(federation.graph, before)
     if in_domains(federation, before):
-        kinds = DEFAULT if isinstance(failures, Tables) else failures
-        return _stable(domain_chart(federation, numbers, epoch, kinds), federation, before)
+        overlay = chart_of(gateways_alone(federation), failures=failures, tables=tables)
+        return _stable(domain_chart(federation, numbers, epoch, overlay), federation, before)
     entries = entries_of(federation) if federation.routes else None
-    tables = failures if isinstance(failures, Tables) else tables_of(federation, failures)
-    made = Chart(epoch, *numbers[:2], tables, *numbers[2:], entries)
+    made = Chart(epoch, *numbers[:2], tables(federation, failures), *numbers[2:], entries)
     return _stable(made, federation, before)
 
 

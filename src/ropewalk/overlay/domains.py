@@ -37,7 +37,6 @@ from ropewalk.overlay.chart import (
     Roads,
     Row,
     Ways,
-    chart_of,
     detour,
 )
 
@@ -173,11 +172,10 @@ def _crossing(graph: Graph) -> bool:
 
 
 def domain_chart(
-    federation: Federation, numbers: Numbers, epoch: int, failures: str | Iterable[str]
+    federation: Federation, numbers: Numbers, epoch: int, overlay: Chart
 ) -> DomainChart:
-    """The chart of a federation with edges."""
+    """The chart of a federation with edges; `overlay` is that of its gateways alone."""
     graph, own = federation.graph, federation.graph.transit
-    overlay = chart_of(gateways_alone(federation), failures=failures)
     between = (own[a] and own[b] for a, b in graph.ends.tolist())
     number = dict(zip(graph.names, numbers.broker_number, strict=True))
     ranks = (enumerate(one.gateways) for one in federation.domains.values())

@@ -2,8 +2,14 @@
 
 A search from each neighbour in the damaged graph; next is the one with the smallest sum, of
 several the first. That is the canonical next hop, since costs are the same both ways.
+
+Between few brokers the search is done in Python, in a millisecond or two: an agent that needs such
+a row is amid a failure, and to load the kernels would hold it up for a second.
 """
 
+from collections.abc import Sequence
+from heapq import heappop, heappush
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,6 +18,9 @@ from ropewalk.federation.arrays import Bools, Ints
 from ropewalk.kernels import kernel
 from ropewalk.routing.scenarios import Down
 from ropewalk.routing.trees import FAR, MOST_BROKERS, NOWHERE, Net, pop, push
+
+FEW = 256
+"""So many brokers at most are searched in Python."""
 
 
 @kernel
@@ -55,6 +64,41 @@ def _fill(net: Any, at: int, cut: Any, dead: Any, row: Any) -> None:
                 row[to] = v
 
 
+def _fill_plainly(net: Net, at: int, cut: Bools, dead: Bools, row: Ints) -> None:
+    """`_fill`, in Python."""
+    first, transit = net.nodes["first"].tolist(), net.nodes["transit"].tolist()
+    arcs, gone, out = net.arcs.tolist(), cut.tolist(), dead.tolist()
+    ways = [
+        [(to, cost) for to, link, cost in arcs[start:stop] if not gone[link] and not out[to]]
+        for start, stop in pairwise(first)
+    ]
+    best = [FAR] * len(row)
+    for v, cost in ways[at]:
+        through = _distances(ways, transit, v) if transit[v] else {v: 0}
+        for to, further in through.items():
+            if further + cost < best[to]:
+                best[to] = further + cost
+                row[to] = v
+
+
+def _distances(
+    ways: Sequence[Sequence[tuple[int, int]]], transit: Sequence[bool], start: int
+) -> dict[int, int]:
+    """`_search`, in Python."""
+    found: dict[int, int] = {}
+    heap = [(0, start)]
+    while heap:
+        distance, v = heappop(heap)
+        if v in found:
+            continue
+        found[v] = distance
+        if v == start or transit[v]:
+            for u, cost in ways[v]:
+                if u not in found:
+                    heappush(heap, (distance + cost, u))
+    return found
+
+
 def row_after(net: Net, links: int, at: int, down: Down) -> Ints:
     """A broker's next hops with these links and brokers down; -1 for nowhere.
 
@@ -68,7 +112,8 @@ def row_after(net: Net, links: int, at: int, down: Down) -> Ints:
     cut[list(down.links)] = True
     row = np.full(len(dead), NOWHERE, np.int32)
     if not dead[at]:
-        _fill(net, at, cut, dead, row)
+        fill = _fill_plainly if len(row) <= FEW else _fill
+        fill(net, at, cut, dead, row)
         row[at] = at
     return row
 
