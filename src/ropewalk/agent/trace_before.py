@@ -52,8 +52,8 @@ class Before:
     def left(self, rows: pa.Table) -> None:
         """Take in rows that it left, in its order."""
         self.standing = _after(self.standing, rows)
-        if not set(DELIVERY) <= {*rows.column_names}:
-            return  # nothing but figures, or subscriptions
+        if not _has_letters(rows):
+            return
         made = _texts(rows.filter(_is(rows, "deliver")).select(DELIVERY))
         known = [] if self._deliveries is None else [self._deliveries]
         self._deliveries = pa.concat_tables([*known, made])
@@ -61,7 +61,7 @@ class Before:
     def marked(self, rows: pa.Table) -> pa.Table:
         """Rows of this life, with deliveries marked that were made before."""
         before = self._deliveries
-        if before is None:
+        if before is None or not _has_letters(rows):
             return rows
         first_ns = pc.min(rows["ts_ns"]).as_py()
         self._until_ns = self._until_ns or first_ns + CAREFUL_NS
@@ -89,6 +89,11 @@ def _after(standing: Standing, rows: pa.Table) -> Standing:
             else:
                 open.pop(subscription, None)
     return Standing(max(standing.ts_ns, pc.max(rows["ts_ns"]).as_py()), tuple(open))
+
+
+def _has_letters(rows: pa.Table) -> bool:
+    """Not of rows that are figures or subscriptions only: these lack the columns."""
+    return {*DELIVERY} <= {*rows.column_names}
 
 
 def _is(rows: pa.Table, *kinds: str) -> pa.ChunkedArray:

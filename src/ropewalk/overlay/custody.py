@@ -3,8 +3,11 @@
 A letter is in the log with its numbers before a publisher is told that it was accepted. It is sent
 again when something has newly failed, and when no receipt comes for long; a destination drops what
 it had before. One destination that is away fills its own lane only; when that is full, publishers
-are told to wait. A restart goes on with the lanes of earlier incarnations, under their old numbers,
-and opens new ones: a number that was sent but not logged is never used again.
+are told to wait. How many letters of a lane are on their way at once grows with its receipts and is
+halved when something is sent again, as TCP does: what has gathered in an outage, or is sent again
+after a failure, must not keep agents so busy that they seem dead to each other. A restart goes on
+with the lanes of earlier incarnations, under their old numbers, and opens new ones: a number that
+was sent but not logged is never used again.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -114,8 +117,10 @@ class Custody(Holdings):
 
     def _free(self, lane: Lane) -> int:
         """How many letters of a lane may leave now."""
-        window = self._deck.settings.window - len(lane.flying)
-        return max(0, min(window, self._shipping.space(lane.to)))
+        return max(0, min(self._window(lane) - len(lane.flying), self._shipping.space(lane.to)))
+
+    def _window(self, lane: Lane) -> int:
+        return min(lane.allowed, self._deck.settings.window)
 
     def _fly_in_run(self, lane: Lane, run: Run) -> None:
         first = run.to.number
@@ -214,7 +219,7 @@ class Custody(Holdings):
 
     def _takes_off(self, lane: Lane, number: int) -> bool:
         """Whether a letter need not wait for others."""
-        free = (not lane.waiting or lane.idle) and len(lane.flying) < self._deck.settings.window
+        free = (not lane.waiting or lane.idle) and len(lane.flying) < self._window(lane)
         if free and self._shipping.has_room(lane.to, home=lane.kind == LOCAL):
             self._flies(lane, number)
             return True
@@ -248,7 +253,7 @@ class Custody(Holdings):
 
     def pump(self, lane: Lane) -> None:
         """Send what waits, as far as the window and the next link allow."""
-        deck, window = self._deck, self._deck.settings.window
+        deck, window = self._deck, self._window(lane)
         reach = max(1, deck.settings.held // 2)  # what a destination can remember beyond a gap
         while not lane.idle and len(lane.flying) < window:
             if not self._open(lane):
@@ -284,6 +289,7 @@ class Custody(Holdings):
             record = Done(sender, word.lane, word.incarnation, word.upto, word.extra)
             self._deck.write(record)
             lane.backoff = 1
+            lane.allowed = min(lane.allowed + len(gone), self._deck.settings.window)
             patience = self._deck.settings.resend_us
             lane.due_us = self._deck.now_us + patience if lane.flying else NEVER
             self.wake_us = min(self.wake_us, lane.due_us)
@@ -354,17 +360,38 @@ class Custody(Holdings):
 
     def resend(self, lane: Lane) -> None:
         """Everything of a lane that is on its way, once more; what has no room waits again."""
-        deck, numbers = self._deck, list(lane.flying)
-        for i, number in enumerate(numbers):
+        deck, numbers = self._deck, sorted(lane.flying)
+        if not numbers:
+            return
+        lane.ease(deck.now_us, deck.settings.suspect_us)
+        most = self._window(lane)
+        again, at = numbers[:most], 0
+        lane.take_back(numbers[most:])
+        while at < len(again):
             if not self._room(lane):
-                lane.take_back(numbers[i:])
+                lane.take_back(again[at:])
                 break
-            self.resent += 1
-            lane.flying[number] = deck.now_us
-            self._shipping.post(lane.entry(number).letter, (lane.address(number),))
-        if numbers:
-            lane.due_us = deck.now_us + lane.backoff * deck.settings.resend_us
-            self.wake_us = min(self.wake_us, lane.due_us)
+            at += self._again(lane, again, at)
+        self.resent += at
+        lane.due_us = deck.now_us + lane.backoff * deck.settings.resend_us
+        self.wake_us = min(self.wake_us, lane.due_us)
+
+    def _again(self, lane: Lane, numbers: Sequence[int], at: int) -> int:
+        """Send one letter again, and those of its run right behind it; returns how many."""
+        number = numbers[at]
+        kept = lane.entries[number]
+        if not isinstance(kept, KeptRun):
+            lane.flying[number] = self._deck.now_us
+            self._shipping.post(kept.letter, (lane.address(number),))
+            return 1
+        first, count = kept.run.to.number, 1
+        most = min(len(numbers) - at, first + len(kept.run.payloads) - number)
+        most = min(most, max(1, self._shipping.space(lane.to)))
+        while count < most and numbers[at + count] == number + count:
+            count += 1
+        start, place = number - first, lane.address(number)
+        self._fly_in_run(lane, stretch(kept.run, start, start + count, place))
+        return count
 
     # --- restart ----------------------------------------------------------------------------
 

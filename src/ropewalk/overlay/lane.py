@@ -13,6 +13,8 @@ from ropewalk.overlay.words import Address, Letter, Run, Wire
 DATA, FREE, HOME, LOCAL, FORWARDED = 0, 1, 2, 3, 4
 """Lanes: of messages in custody, of those without, on the way to a sequencer, in custody without
 leaving the domain, and sent on to where their readers have moved."""
+FIRST, LEAST = 1_024, 256
+"""Letters of a lane that may be on their way at once: to begin with, and at least."""
 
 
 class Kept(Wire, frozen=True, tag="ck"):
@@ -79,10 +81,12 @@ class Lane:
     """One destination's letters, by number."""
 
     __slots__ = (
+        "allowed",
         "backoff",
         "base",
         "cut",
         "due_us",
+        "eased_us",
         "entries",
         "flying",
         "incarnation",
@@ -110,6 +114,8 @@ class Lane:
         """When each was sent last."""
         self.last: dict[Stream, int] = {}
         self.since = incarnation
+        self.allowed, self.eased_us = FIRST, -NEVER
+        """How many may be on their way now, and when that was cut down last."""
         self.due_us = NEVER
         self.backoff = 1
         self.cut = False
@@ -155,6 +161,12 @@ class Lane:
             base += 1
         self.base = base
         return gone
+
+    def ease(self, now_us: int, pause_us: int) -> None:
+        """Something may be lost, or too slow: half as many on their way, once in a while."""
+        if now_us - self.eased_us > pause_us:
+            self.eased_us = now_us
+            self.allowed = max(LEAST, self.allowed // 2)
 
     def wait(self, number: int) -> None:
         """A letter has to wait for its turn."""

@@ -325,8 +325,11 @@ class Shipping:
         if face.link not in self._doubled:
             waiting = parcels + waiting
         self._doubled.discard(face.link)
-        for parcel in singles(waiting):
-            self._forward_any(Parcel(parcel.letter, parcel.to, parcel.hops))
+        for parcel in waiting:
+            if isinstance(parcel, Run):
+                self.forward_run(parcel)
+            else:
+                self._forward_any(Parcel(parcel.letter, parcel.to, parcel.hops))
 
     def overdue(self, face: Interface) -> None:
         """Send frames again that the neighbour should have acknowledged by now."""
