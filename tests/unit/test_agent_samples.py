@@ -88,6 +88,7 @@ def test_an_overload_that_lasts_is_told_shared_and_over_when_it_is() -> None:
         share=shared.append,
         others=lambda: {"a": shared[-1]} if shared else {},
         tell=lambda what, about: told.append(" ".join((what, *about))),
+        own=lambda: {"stall_us": 7},
         now_s=lambda: float(clock[0]),
     )
 
@@ -108,6 +109,7 @@ def test_an_overload_that_lasts_is_told_shared_and_over_when_it_is() -> None:
     assert shared[-1] == Load(0.1)
     assert told[1:] == ["load over after 16 s: input utilisation was too high, all is low again"]
     assert len(rows) == len(shared) == 18
+    assert all(row["stall_us"] == 7 for row in rows)
 
 
 def test_the_process_that_listens_is_found() -> None:

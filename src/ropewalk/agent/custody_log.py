@@ -188,6 +188,13 @@ class CustodyLog:
         """Of the segment that is being written, in bytes."""
         return self._writer.segment.size if self._writer else 0
 
+    def taken_slowest_us(self) -> int:
+        """The longest that a sync has taken since the last call."""
+        if self._writer is None:
+            return 0
+        slowest_s, self._writer.slowest_s = self._writer.slowest_s, 0.0
+        return round(slowest_s * 1e6)
+
     @property
     def wants_compaction(self) -> bool:
         """Whether it is time for `compact`."""

@@ -71,6 +71,7 @@ class Edge:
         self._turning = False
         self._timer: asyncio.TimerHandle | None = None
         self._timer_us = NEVER
+        self._late_us = 0
         self._lines = Lines()
         """Publications that were not taken and whose publishers nobody can tell."""
         self._back: list[Incoming] | None = None
@@ -166,9 +167,15 @@ class Edge:
             some.append(events.popleft())
         return some
 
+    def taken_late_us(self) -> int:
+        """How much later than it asked for this agent was woken, at most, since the last call."""
+        late_us, self._late_us = self._late_us, 0
+        return late_us
+
     def _due(self) -> None:
-        self._timer, self._timer_us = None, NEVER
         now_us = self.now_us
+        self._late_us = max(self._late_us, now_us - self._timer_us)
+        self._timer, self._timer_us = None, NEVER
         if self.core.wake_us <= now_us:
             self._act(self.core.handle(Due(), now_us))
         else:

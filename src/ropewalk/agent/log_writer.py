@@ -51,6 +51,8 @@ class Writer:
         self._covered = 0
         """How many of the frames the snapshot stands for."""
         self._upto = self._safe = self._cut_bytes = 0
+        self.slowest_s = 0.0
+        """The longest that a write with its sync has taken; whoever asks begins it anew."""
         self._last = False
 
     @property
@@ -117,11 +119,13 @@ class Writer:
 
     def _commit(self) -> bool:
         """Write what has gathered and tell that it is safe; False if that has to be tried again."""
+        began_s = time.monotonic()
         try:
             self.segment.append(b"".join([data for data, _ in self._frames]), sync=self._sync)
         except OSError as error:
             self._told.failed(self._refusal(error))
             return False
+        self.slowest_s = max(self.slowest_s, time.monotonic() - began_s)
         self._frames.clear()
         if self._upto > self._safe:
             self._safe = self._upto

@@ -53,11 +53,16 @@ class Lookout:
         share: Callable[[Load], None],
         others: Callable[[], Mapping[str, Load]],
         tell: Callable[[str, tuple[Any, ...]], None],
+        own: Callable[[], Mapping[str, float]] = dict,
         pid: Callable[[], int | None] = lambda: None,
         detector: Detector = DETECTOR,
         now_s: Callable[[], float] = monotonic,
     ) -> None:
-        """`row` takes a sample; `others` are the loads of the domain by broker, this one's too."""
+        """`row` takes a sample; `others` are the loads of the domain by broker, this one's too.
+
+        `own` are figures of the agent itself, for the trace alone.
+        """
+        self._own = own
         self._sampler, self._row, self._share, self._others = sampler, row, share, others
         self._tell, self._pid, self._detector, self._now_s = tell, pid, detector, now_s
         self._balanced = Balanced()
@@ -83,7 +88,7 @@ class Lookout:
         taken = self._sampler.take()
         if taken is not None:
             self.last, self.reading = taken
-            self._row(self.last)
+            self._row({**self.last, **self._own()})
             self._judge(self.reading)
             self._share(Load(self.utilisation, tuple(self.watched.causes)))
         self.also()

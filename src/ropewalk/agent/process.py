@@ -155,6 +155,10 @@ class AgentProcess:
             share=lambda load: self.edge.hand(Happened(load)),
             others=self.loads,
             tell=self.news.tell,
+            own=lambda: {
+                "stall_us": self.edge.taken_late_us(),
+                "sync_us": self.log.taken_slowest_us(),
+            },
             pid=lambda: listener(access.port) if here else None,
         )
 

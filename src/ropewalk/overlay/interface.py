@@ -83,6 +83,7 @@ class Interface:
 
     __slots__ = (
         "again_us",
+        "agreed",
         "backoff_us",
         "beat_us",
         "beats",
@@ -102,7 +103,9 @@ class Interface:
         "odd",
         "passed",
         "peer",
+        "peer_back",
         "peer_beat",
+        "peer_down",
         "peer_every_us",
         "peer_incarnation",
         "peer_session",
@@ -131,6 +134,11 @@ class Interface:
         self.heard_us = self.normal_us = self.failed_us = -NEVER
         self.beat_us = 0
         """When the last beat came."""
+        self.peer_down = self.peer_back = False
+        """The peer holds the link for down, by its last beat; it did since this end does, and no
+        longer."""
+        self.agreed = True
+        """The peer held the link for up at some time since this end does."""
         self.lost = Down(link, 0, 0)
         self.next_beat_us = 0
         self.every_us = self.peer_every_us = settings.beat_us
@@ -198,6 +206,9 @@ class Interface:
             self.quality.beat(0 if beat.stall_us else missed)
         self.peer_beat = beat.number
         self.peer_incarnation, self.peer_every_us = beat.incarnation, beat.every_us
+        self.peer_back = not beat.down and (self.peer_back or self.peer_down)
+        self.peer_down = beat.down
+        self.agreed = self.agreed or not beat.down
 
     def frame_came(self, session: int, number: int) -> bool:
         """Whether a frame is one that has not come before."""

@@ -97,6 +97,7 @@ class Liveness(Floods):
             self.stalled_us = late_us
             for face in self.faces.values():
                 face.heard_us = min(now, face.heard_us + late_us)
+                face.test_us = min(now, face.test_us + late_us)
         for face in list(self.faces.values()):
             if face.again_us <= now:
                 self._flood_again(face)
@@ -159,7 +160,7 @@ class Liveness(Floods):
         hasty = deck.now_us - face.failed_us < settings.calm_us
         face.needs = min(2 * face.needs, settings.most_tests) if hasty else settings.tests
         face.failed_us = deck.now_us
-        face.state, face.suspect, face.passed = FAILURE, False, 0
+        face.state, face.suspect, face.passed, face.peer_back = FAILURE, False, 0, False
         face.lost = Down(face.link, *self._gazette.stamp(face.peer, face.link))
         face.again_us = NEVER
         self.deaths += 1
@@ -172,9 +173,12 @@ class Liveness(Floods):
     def denied(self, face: Interface) -> None:
         """The other end holds the link for down: it works both ways or not at all.
 
-        Not right after a recovery: the two ends pass their tests at different times.
+        Not right after a recovery: the two ends pass their tests at different times, and to begin
+        anew here would spoil the other end's. Nobody uses the link before both have passed.
         """
-        if face.up and self._deck.now_us - face.normal_us > self._deck.settings.dead_us:
+        settings = self._deck.settings
+        patience = settings.dead_us if face.agreed else settings.agree_us
+        if face.up and self._deck.now_us - face.normal_us > patience:
             self.fail(face)
 
     def closed(self, link: int) -> None:
@@ -196,7 +200,7 @@ class Liveness(Floods):
         """Ask whether the link works both ways; one test at a time, and all in a row."""
         deck = self._deck
         if face.tested != face.test_number:
-            patience = max(deck.settings.suspect_us, int(2 * face.quality.trip_us))
+            patience = max(deck.settings.dead_us, int(2 * face.quality.trip_us))
             if deck.now_us - face.test_us < patience:
                 return
             face.passed = 0
@@ -216,13 +220,24 @@ class Liveness(Floods):
         if face.state is not FAILURE:
             return
         face.passed += 1
-        if face.passed >= face.needs:
+        self._consider(face)
+
+    def _consider(self, face: Interface) -> None:
+        """Use a link again that has passed its tests.
+
+        If the other end was down as well and is up again, it has tested the link both ways: a few
+        tests are enough here. Or else one end might give up before the other is through, again and
+        again.
+        """
+        needs = self._deck.settings.tests if face.peer_back else face.needs
+        if face.passed >= needs:
             self._recover(face)
 
     def _recover(self, face: Interface) -> None:
         deck = self._deck
         face.state = WAITING if face.pending else NORMAL
         face.suspect, face.passed, face.normal_us = False, 0, deck.now_us
+        face.agreed = not face.peer_down
         self._new_session(face)
         face.quality.afresh()
         face.peer_beat = 0
@@ -303,6 +318,8 @@ class Liveness(Floods):
             self.fail(face)  # It has forgotten what was on its way: start afresh.
         elif beat.down:
             self.denied(face)
+        elif face.peer_back and face.state is FAILURE:
+            self._consider(face)
         self._compare(face, beat)
         face.adapt(deck.settings)
         if face.quality.judge(deck.settings) and face.up:

@@ -22,6 +22,8 @@ class Settings:
     """Until a flood that was not acknowledged is sent again; doubled each time."""
     tests: int = 3
     """Link tests in a row that a link must pass before it is used again."""
+    agree_us: int = 2_000 * MS
+    """How long an end that has passed its tests waits for the other one to pass its own."""
     calm_us: int = 10_000 * MS
     """A link that fails again within this time has to pass twice as many tests as before."""
     most_tests: int = 48

@@ -26,6 +26,7 @@ def summary_of(result: DriveResult) -> dict[str, Any]:
         "skipped": result.skipped,
         "strange": result.strange,
         "refused": result.refused,
+        "stalls": [{"at_s": at_s, "ms": ms} for at_s, ms in result.stalls],
         "silent": [
             {"topic": stream.topic, "publisher": str(stream), "subscriber": str(reader)}
             for stream, reader in result.silent

@@ -103,6 +103,8 @@ SAMPLE = MappingProxyType(
         "memory_bytes": Column("its memory", WHOLE),
         "bytes_in": Column("bytes received", WHOLE),
         "bytes_out": Column("bytes sent", WHOLE),
+        "stall_us": Column("the longest time that its agent itself stood still", WHOLE),
+        "sync_us": Column("the longest time that a sync of its agent's log took", WHOLE),
     }
 )
 

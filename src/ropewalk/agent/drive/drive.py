@@ -1,12 +1,14 @@
 """A run from the first connection to the verdict."""
 
 import asyncio
+from dataclasses import replace
 from itertools import combinations
 from time import monotonic_ns, time_ns
 
 from ropewalk.agent.drive.cast import Cast, cast_of
 from ropewalk.agent.drive.plan import Disagreement, DrivePlan, DriveResult, Pair
 from ropewalk.agent.drive.stage import Stage
+from ropewalk.agent.drive.stalls import Stall, watch
 from ropewalk.agent.drive.tally import Span, disagreement, judge
 from ropewalk.agent.drive.timing import Order, carry_out, orders_of
 from ropewalk.errors import RopewalkError
@@ -23,23 +25,33 @@ async def drive(plan: DrivePlan) -> DriveResult:
         silent = await stage.warm_up()
         if silent:
             return DriveResult(silent=silent)
-        start_ns, end_ns = await _measured(plan, stage, orders)
+        stalls: list[Stall] = []
+        done: list[Order] = []
+        start_ns, end_ns = await _measured(plan, stage, orders, done, stalls)
         await stage.drain()
     first_s = orders[0].at_s if orders else 0.0
     span = Span(start_ns, end_ns, start_ns + round(first_s * 1e9))
-    return _result(stage, span)
+    return replace(_result(stage, span), done=tuple(done), stalls=tuple(stalls))
 
 
-async def _measured(plan: DrivePlan, stage: Stage, orders: tuple[Order, ...]) -> tuple[int, int]:
+async def _measured(
+    plan: DrivePlan,
+    stage: Stage,
+    orders: tuple[Order, ...],
+    done: list[Order],
+    stalls: list[Stall],
+) -> tuple[int, int]:
     """Publish and break; when that began and ended."""
     loop = asyncio.get_running_loop()
     start_s, start_ns = loop.time(), monotonic_ns()
     try:
         async with asyncio.TaskGroup() as group:
             if plan.fault is not None:
-                group.create_task(carry_out(orders, plan.fault, start_s))
+                group.create_task(carry_out(orders, plan.fault, start_s, done))
+            watching = group.create_task(watch(stalls, start_s))
             await stage.publish(start_s)
             end_ns = monotonic_ns()
+            watching.cancel()
     except* RopewalkError as some:
         raise _first(some) from None
     return start_ns, end_ns

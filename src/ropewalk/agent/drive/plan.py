@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ropewalk.agent.drive.cast import Reader, Stream
+from ropewalk.agent.drive.stalls import Stall
 from ropewalk.agent.drive.tally import Figures
-from ropewalk.agent.drive.timing import FaultCall
+from ropewalk.agent.drive.timing import FaultCall, Order
 from ropewalk.errors import UsageError
 from ropewalk.federation.facts import Federation
 
@@ -90,6 +91,10 @@ class DriveResult:
     """When publishing began, in nanoseconds since 1970: traces have that clock."""
     seconds: float = 0.0
     """How long was published."""
+    done: tuple[Order, ...] = ()
+    """What was broken and healed, and when."""
+    stalls: tuple[Stall, ...] = ()
+    """When the clients' own process stood still for 50 ms or longer."""
     sent: int = 0
     skipped: int = 0
     """Publications that were left out because the run was too far behind its schedule."""

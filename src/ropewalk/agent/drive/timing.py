@@ -12,6 +12,7 @@ from ropewalk.overlay.simulate.fault_text import TIME, time_us
 FaultCall = Callable[[str], Awaitable[None]]
 """Does to a lab what a text such as `blackhole a--b` or `heal a--b` says."""
 
+HEAL = "heal"
 _LINE = re.compile(rf"at (?P<at>{TIME}) (?P<what>\S+ .+?)(?: for (?P<for>{TIME}))?")
 _LINK = re.compile(r"(\S+?)(?:--|->)(\S+)")
 
@@ -45,7 +46,7 @@ def _orders(line: str, federation: Federation, seconds: float) -> list[Order]:
     target = _target(what, line, federation)
     if found["for"] is None:
         return [Order(at_s, what)]
-    return [Order(at_s, what), Order(at_s + time_us(found["for"]) / 1e6, f"heal {target}")]
+    return [Order(at_s, what), Order(at_s + time_us(found["for"]) / 1e6, f"{HEAL} {target}")]
 
 
 def _target(what: str, line: str, federation: Federation) -> str:
@@ -58,9 +59,18 @@ def _target(what: str, line: str, federation: Federation) -> str:
     return link[0]
 
 
-async def carry_out(orders: Iterable[Order], fault: FaultCall, start_s: float) -> None:
-    """Tell the lab each order when its time has come."""
+async def carry_out(
+    orders: Iterable[Order], fault: FaultCall, start_s: float, done: list[Order]
+) -> None:
+    """Tell the lab each order when its time has come.
+
+    `done` is what was: a fault from the time on at which the lab was told, a healing from the time
+    on at which the lab was through with it (an agent that is started again takes a while).
+    """
     loop = asyncio.get_running_loop()
     for order in orders:
         await asyncio.sleep(max(0.0, start_s + order.at_s - loop.time()))
+        told_s = loop.time() - start_s
         await fault(order.text)
+        healed = order.text.startswith(HEAL)
+        done.append(Order(loop.time() - start_s if healed else told_s, order.text))
