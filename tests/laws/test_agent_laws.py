@@ -13,6 +13,7 @@ from ropewalk.agent.brokers.nats.codec import Parser, read_headers, write_header
 from ropewalk.agent.deliveries import Deliveries, Delivery
 from ropewalk.agent.fragments import Desk, cut
 from ropewalk.overlay.events import Deliver
+from ropewalk.overlay.lane import Kept
 from ropewalk.overlay.rules import matches
 from ropewalk.overlay.words import Letter
 
@@ -138,24 +139,34 @@ class Broker:
 
 
 ACTION = Deliver(Letter(0, 1, "t", 1, b""), ())
-STEP = st.sampled_from(["add", "write", "confirm", "die", "back", "busy", "miss", "return"])
+LEAVES = Kept(Letter(0, 1, "t", 1, b""), (), "none")
+STEP = st.sampled_from(
+    ["add", "write", "leave", "both", "confirm", "die", "back", "busy", "miss", "return"]
+)
 
 
 @given(st.lists(STEP, max_size=60))
 def test_a_record_never_gets_ahead_of_the_deliveries_before_it(steps: list[str]) -> None:
     broker = Broker()
-    log: list[int] = []
+    log: list[Any] = []
     done: list[Delivery] = []
     some: Any = broker
     deliveries = Deliveries(some, log.extend, done.extend)
-    added = 0
+    added = left = safe = 0
+    written: list[Any] = []
     deliveries.broker_up()
     for step in steps:
         if step == "add":
             added += 1
             deliveries.add([Delivery(Outgoing("t", b"%d" % added), ACTION)])
         elif step == "write":
+            written.append(added)
             deliveries.behind([added])
+        elif step in ("leave", "both"):
+            some_records = [LEAVES, added] if step == "both" else [LEAVES]
+            left += 1
+            written += some_records
+            deliveries.behind(some_records)
         elif step == "confirm" and deliveries.up and broker.given:
             deliveries.delivered(len(broker.given))
         elif step == "die" and deliveries.up:
@@ -170,5 +181,12 @@ def test_a_record_never_gets_ahead_of_the_deliveries_before_it(steps: list[str])
         elif step == "return":
             deliveries.returned("p")
         assert [int(one.message.payload) for one in done] == list(range(1, len(done) + 1))
-        assert all(before <= len(done) for before in log)
-    assert log == sorted(log)
+        own = [one for one in log if one is not LEAVES]
+        assert all(before <= len(done) for before in own)
+        assert own == sorted(own)
+        assert len(log) - len(own) == left  # a letter's record waits for nothing
+        safe = max(safe, deliveries.safe(len(log)))
+        # What is said to be safe is: all of it has been given to the log, which keeps all it has.
+        assert sum(one is not LEAVES for one in written[:safe]) <= len(own)
+    if len(log) == len(written):
+        assert max(safe, deliveries.safe(len(log))) == len(written)

@@ -10,8 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ropewalk.federation.facts import Federation
-from ropewalk.routing.ahead import Colours, Lookup, Tables, colours_of, tables_of
+from ropewalk.routing.ahead import Colours, Lookup, Tables, colours_of, on_demand, tables_of
 from ropewalk.routing.ahead.colours import Things
+from ropewalk.routing.scenarios import Down
+from ropewalk.routing.trees import net_of
 from tests.laws.oracle import Oracle, random_federation
 
 
@@ -98,6 +100,21 @@ def test_a_lookup_follows_any_story_of_failures_and_recoveries(seed: int) -> Non
         assert tables.colours.things_of_number(now.colour) == tuple(sorted(down))
     now.switch(())
     assert np.array_equal(now.row, tables.brokers[at].base_row)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 10**9))
+def test_a_row_searched_in_python_is_that_of_the_kernel(seed: int) -> None:
+    rng = Random(seed)
+    graph = random_federation(rng, routes=0).graph
+    links = tuple(e for e in range(graph.links) if rng.random() < 0.2)
+    brokers = tuple(b for b in range(graph.brokers) if rng.random() < 0.1)
+    for at in set(range(graph.brokers)) - set(brokers):
+        row = on_demand.row_after(net_of(graph), graph.links, at, Down(links, brokers))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(on_demand, "FEW", 0)
+            compiled = on_demand.row_after(net_of(graph), graph.links, at, Down(links, brokers))
+        assert row.tolist() == compiled.tolist()
 
 
 @settings(max_examples=100, deadline=None)

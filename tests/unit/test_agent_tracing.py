@@ -199,6 +199,28 @@ def test_a_delivery_that_is_made_again_after_a_crash_is_marked(make: Make, tmp_p
     ]
 
 
+def test_parts_of_a_trace_without_any_message_are_kept_after_a_crash(
+    make: Make, tmp_path: Path
+) -> None:
+    said: list[str] = []
+    tracer = make(tmp_path / "whole")
+    tracer.delivered([Deliver(letter(1), ("c1",))])
+    tracer.flush()
+    found = killed(tmp_path / "whole", tmp_path / "found")
+    again = make(found, incarnation=2)
+    again.sample({"window_ns": 5})
+    again.flush()
+    third = killed(found, tmp_path / "third")
+    again.close()
+    last = make(third, incarnation=3, on_fault=said.append)
+    last.connected("c1")
+    last.close()
+    kinds = [(row["incarnation"], row["kind"]) for row in rows_in(third)]
+    assert kinds == [(1, "deliver"), (2, "sample"), (3, "connect")]
+    assert [(row["incarnation"], row["kind"]) for row in rows_in(found)] == kinds[:2]
+    assert not said
+
+
 @pytest.mark.parametrize("clean", [True, False])
 def test_who_left_while_the_agent_was_away_is_no_longer_due(
     make: Make, tmp_path: Path, clean: bool

@@ -66,7 +66,8 @@ def test_without_any_place_kernels_are_not_kept(
 
 def test_other_code_keeps_its_own_numba_cache() -> None:
     program = (
-        "import ropewalk.routing.trees; from numba import config; print(repr(config.CACHE_DIR))"
+        "import ropewalk.routing.trees as trees; trees.grow.signatures\n"
+        "from numba import config; print(repr(config.CACHE_DIR))"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=100, check=True

@@ -97,6 +97,38 @@ def test_a_link_that_fails_again_soon_has_to_pass_more_tests() -> None:
     assert bench.agent("b").liveness.faces[bench.link("b-d")].needs == 12
 
 
+def test_an_end_that_is_through_its_tests_takes_the_other_along() -> None:
+    """Else the other, slower one is given up and begins anew, for as long as both are unlike."""
+    bench = square()
+    bench.cut("b-d")
+    bench.run(300)
+    bench.agent("b").liveness.faces[bench.link("b-d")].needs = 3
+    bench.agent("d").liveness.faces[bench.link("b-d")].needs = 1_000
+    downs = len(bench.told("link down"))
+    bench.pass_word = lambda _b, _link, _word: True
+    bench.run(400)
+    assert {agent.things for agent in bench.agents.values()} == {()}
+    assert len(bench.told("link down")) == downs
+
+
+def test_an_end_waits_for_the_other_ones_tests_but_not_for_ever() -> None:
+    bench = square(agree_us=500 * MS)
+    bench.cut("b-d")
+    bench.run(300)
+    bench.agent("d").liveness.faces[bench.link("b-d")].needs = 1_000
+    face = bench.agent("b").liveness.faces[bench.link("b-d")]
+    # The link carries what b needs for its own tests, and of d's side nothing but answers.
+    bench.pass_word = lambda b, link, word: (
+        link != bench.link("b-d") or not (isinstance(word, LinkTest) and b == 3)
+    )
+    bench.run(300)
+    assert face.up
+    assert bench.agent("a").things  # nobody uses a link that one end holds for down
+    downs = len(bench.told("link down"))
+    bench.run(500)
+    assert [b for b, _ in bench.told("link down")[downs:]] == [1]
+
+
 def test_a_silent_neighbour_is_first_held_for_dead_and_contradicts() -> None:
     """Broker first: only when the other end speaks is it known that the link alone is down."""
     bench = Bench(federation("a-b b-c c-a"))

@@ -3,6 +3,10 @@
 What the core writes to its log after a delivery says that the delivery happened; so it waits here
 until that is true (`behind`). When the broker dies before, the delivery is made again, and when the
 agent dies with it, the origin sends it again: its receipt never left.
+
+Letters of this agent's own clients leave whatever the broker does, and nobody may get one that this
+agent does not know after a crash: their records go to the log at once. So records get there in
+another order than the core wrote them, and `safe` tells how many of the core's own are safe.
 """
 
 from collections import deque
@@ -14,9 +18,21 @@ from msgspec import Struct
 from ropewalk.agent.brokers.contract import Local, Outgoing
 from ropewalk.overlay import Agent
 from ropewalk.overlay.events import Deliver
+from ropewalk.overlay.lane import Kept, KeptRun
 
 AT_ONCE = 8_192
 """Messages that the broker has not confirmed: then others wait."""
+LEAVING = (Kept, KeptRun)
+"""Records of letters that leave."""
+
+
+class Batch(Struct, gc=False):
+    """Records that the core wrote together."""
+
+    upto: int
+    """How many it had written by then."""
+    place: int = 0
+    """How many records the log had been given when it had been given all of these; 0 before."""
 
 
 class Delivery(Struct, gc=False):
@@ -40,7 +56,11 @@ class Deliveries:
         self._given: deque[Delivery] = deque()
         self._confirmed_here = 0
         """Of those given since the broker was reached last."""
-        self._behind: deque[tuple[int, Sequence[Any]]] = deque()
+        self._behind: deque[tuple[int, Sequence[Any], Batch]] = deque()
+        self._batches: deque[Batch] = deque()
+        """Those that are not safe."""
+        self._written = self._logged = 0
+        """Records, by the core and to the log."""
         self._total = self._confirmed = 0
         self._missing: set[str] = set()
         self.up = False
@@ -63,10 +83,30 @@ class Deliveries:
 
     def behind(self, records: Sequence[Any]) -> None:
         """Records of the log that follow all deliveries up to now."""
-        if self._confirmed == self._total and not self._behind:
-            self._write(records)
+        self._written += len(records)
+        batch = Batch(self._written)
+        self._batches.append(batch)
+        waiting: Sequence[Any] = ()
+        if self._confirmed < self._total or self._behind:
+            waiting = [one for one in records if type(one) not in LEAVING]
+            records = [one for one in records if type(one) in LEAVING]
+        if records:
+            self._log(records)
+        if waiting:
+            self._behind.append((self._total, waiting, batch))
         else:
-            self._behind.append((self._total, records))
+            batch.place = self._logged
+
+    def _log(self, records: Sequence[Any]) -> None:
+        self._logged += len(records)
+        self._write(records)
+
+    def safe(self, count: int) -> int:
+        """How many of the core's records are safe when so many of the log's are."""
+        batches, safe = self._batches, 0
+        while batches and 0 < batches[0].place <= count:
+            safe = batches.popleft().upto
+        return safe
 
     def push(self) -> None:
         """Give the broker what it can take."""
@@ -85,7 +125,9 @@ class Deliveries:
         self._confirmed += len(some)
         self._done(some)
         while self._behind and self._behind[0][0] <= self._confirmed:
-            self._write(self._behind.popleft()[1])
+            _, records, batch = self._behind.popleft()
+            self._log(records)
+            batch.place = self._logged
         self.push()
 
     # --- the broker and its clients come and go ---------------------------------------------

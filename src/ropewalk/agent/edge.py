@@ -305,8 +305,10 @@ class Edge:
         self._witness.flush()
 
     def safe(self, count: int) -> None:
-        """So many records are safe."""
-        self.hand(Logged(count))
+        """So many records of the log are safe."""
+        safe = self.deliveries.safe(count)
+        if safe:
+            self.hand(Logged(safe))
 
     # --- the own broker (contract.Ears) -----------------------------------------------------
 
