@@ -6,9 +6,10 @@ from time import monotonic_ns
 from typing import Any, cast
 
 import numpy as np
+import pyarrow as pa
 
 from contenders.audited import Audited
-from contenders.outages import broken, cause, near_to
+from contenders.outages import Lapse, Traces, broken, cause, near_to, without_fault
 from contenders.peers import (
     MOSQUITTO_BRIDGE,
     NATS_LEAF,
@@ -21,11 +22,15 @@ from contenders.shapes import TOPIC
 from contenders.summary import middle, ratios_of, summary_of, table
 from contenders.trial import FAULTS, Outcome, flowing, in_step
 from ropewalk.agent.drive.cast import Reader, Stream
-from ropewalk.agent.drive.plan import Pair
+from ropewalk.agent.drive.plan import DriveResult, Pair
 from ropewalk.agent.drive.tally import Arrivals, Figures
 from ropewalk.agent.drive.timing import Order
 from ropewalk.federation.facts import Contract
 from ropewalk.federation.names import link_name
+from ropewalk.trace.columns import KIND
+from ropewalk.trace.ids import id_of
+
+S = 10**9
 
 WELL = Outcome(
     outage_ms=20.0,
@@ -141,6 +146,63 @@ def test_an_outage_has_a_cause_at_an_end_between_the_ends_or_none() -> None:
     assert cause(near_to(faults, 9.0), pair("a", "d")) == "between"
     assert cause(near_to(faults, 0.5), pair("a", "d")) is None
     assert cause(near_to(faults, 7.0), pair("a", "d")) is None
+
+
+class Kept:
+    """A store of a few rows: agent a lives twice, agent d all the time, and d once stood still."""
+
+    EVENTS = (
+        ("accepted", 1.0, "a", 1),
+        ("deliver", 1.0, "d", 1),
+        ("accepted", 4.0, "a", 2),
+        ("deliver", 4.0, "d", 1),
+        ("deliver", 6.05, "d", 1),
+        ("accepted", 6.05, "a", 2),
+    )
+
+    def table(self, name: str, columns: list[str]) -> pa.Table:
+        if name == "samples":
+            rows = {
+                "node": [id_of("d"), id_of("a")],
+                "ts_ns": [9 * S, 9 * S],
+                "window_ns": [S, S],
+                "stall_us": [150_000, None],
+            }
+        else:
+            kinds, times, nodes, lives = zip(*self.EVENTS, strict=True)
+            rows = {
+                "topic": [id_of(TOPIC)] * len(kinds),
+                "kind": [KIND[one] for one in kinds],
+                "ts_ns": [round(one * S) for one in times],
+                "node": [id_of(one) for one in nodes],
+                "incarnation": list(lives),
+            }
+        return pa.table({one: rows[one] for one in columns})
+
+
+def lapse(since_s: float, ms: float) -> Lapse:
+    return Lapse(TOPIC, round(since_s * S), round((since_s + ms / 1e3) * S))
+
+
+def test_an_outage_without_a_fault_is_explained_by_the_traces_or_not_at_all() -> None:
+    some: Any = Kept()
+    traces, run = Traces(some), DriveResult(stalls=((7.0, 90.0),))
+    assert without_fault(traces, run, lapse(2.0, 150)) == "agent away"
+    assert without_fault(traces, run, lapse(5.0, 150)) == "unexplained"
+    assert without_fault(traces, run, lapse(7.0, 150)) == "clients stood still"
+    assert without_fault(traces, run, lapse(7.0, 250)) == "unexplained"
+    assert without_fault(traces, run, lapse(8.5, 250)) == "agents stood still"
+    assert without_fault(traces, run, lapse(8.5, 350)) == "unexplained"
+
+
+def test_the_traces_tell_where_messages_stood() -> None:
+    some: Any = Kept()
+    traces = Traces(some)
+    assert traces.where(lapse(2.0, 500)).startswith("nothing was accepted")
+    assert traces.where(lapse(6.0, 100)).startswith("at the subscriber's broker")
+    missing: Any = Kept()
+    missing.EVENTS = tuple(one for one in Kept.EVENTS if one[0] == "accepted")
+    assert Traces(missing).where(lapse(6.0, 100)).startswith("accepted and kept")
 
 
 def test_an_audit_agrees_only_with_the_same_losses_and_only_if_it_looked() -> None:

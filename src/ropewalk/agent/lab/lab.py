@@ -189,16 +189,24 @@ class Lab:
         return target_of(text, brokers=self.brokers, links=self.layout.links)
 
     async def _apply(self, what: str, target: Target, value: str | None) -> str:
-        numbers = numbers_of(what, value)
-        if target.kind == "link":
-            await self._break_link(what, target.name, numbers)
-        else:
-            await self._break_process(what, target)
+        numbers, name = numbers_of(what, value), str(target)
+        was = self.faults.get(name)
+        if what != HEAL:  # known before it happens: what is being killed does not end by itself
+            self.faults[name] = " ".join(filter(None, (what, value)))
+        try:
+            if target.kind == "link":
+                await self._break_link(what, target.name, numbers)
+            else:
+                await self._break_process(what, target)
+        except BaseException:
+            self.faults.pop(name, None)
+            if was is not None:
+                self.faults[name] = was
+            raise
         if what == HEAL:
-            was = self.faults.pop(str(target), "")
+            self.faults.pop(name, None)
             return f"{target} is healed" if was else f"{target} was well"
-        self.faults[str(target)] = " ".join(filter(None, (what, value)))
-        return f"{target}: {self.faults[str(target)]}"
+        return f"{target}: {self.faults[name]}"
 
     async def _break_link(self, what: str, link: str, numbers: tuple[float, float]) -> None:
         ways = self.layout.ways(link, self.brokers)
