@@ -42,9 +42,9 @@ from ropewalk.overlay.events import (
     Write,
 )
 from ropewalk.overlay.parts import NEVER
-from ropewalk.overlay.runs import messages_in
+from ropewalk.overlay.runs import weight
 from ropewalk.overlay.wire import decode, encode
-from ropewalk.overlay.words import Frame, Letter, Run
+from ropewalk.overlay.words import Letter, Run
 
 _topic = attrgetter("topic")
 AT_ONCE = 512
@@ -148,13 +148,13 @@ class Edge:
         So nothing else follows a publication in the same turn. It might make room where one was
         refused, and the next of its topic would overtake it.
         """
-        events, lines, some, weight = self._events, self._lines, list[Event](), 0
+        events, lines, some, brought = self._events, self._lines, list[Event](), 0
         publications = False
-        while events and weight < AT_ONCE:
+        while events and brought < AT_ONCE:
             event = events[0]
+            brought += weight(event)
             if isinstance(event, Published | Burst):
                 publications = True
-                weight += 1 if type(event) is Published else len(event.payloads)  # type: ignore[union-attr]
                 if lines and event.topic in lines:
                     events.popleft()
                     for one in (event,) if isinstance(event, Published) else event.each():
@@ -162,8 +162,6 @@ class Edge:
                     continue
             elif publications:
                 break
-            else:
-                weight += _weight(event)
             some.append(events.popleft())
         return some
 
@@ -398,9 +396,3 @@ class Edge:
         """It cannot, or its agent does not listen."""
         self._tell("link closed", (neighbour, why))
         self.hand(Closed(self._links[neighbour]))
-
-
-def _weight(event: Event) -> int:
-    """How many messages an event brings, or at least one."""
-    word = event.word if type(event) is Received else None
-    return messages_in(word.parcels) if type(word) is Frame and word.parcels else 1

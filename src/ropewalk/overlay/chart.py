@@ -220,8 +220,7 @@ def chart_of(
 ) -> Chart:
     """The chart of a federation; with `before`, what was on that chart keeps its number.
 
-    `tables` gives the tables of a federation, or of its gateways alone (see `domains`): computed
-    now, or computed before and kept.
+    `tables` gives those of a federation, or of its gateways alone (`domains`): computed or kept.
 
     >>> from ropewalk import generate
     >>> three = generate("three-broker")

@@ -30,7 +30,7 @@ from ropewalk.overlay.lane import (
 from ropewalk.overlay.parts import NEVER
 from ropewalk.overlay.relaunch import lanes_of
 from ropewalk.overlay.rules import Rule
-from ropewalk.overlay.runs import stretch
+from ropewalk.overlay.runs import in_a_row, stretch
 from ropewalk.overlay.shipping import Shipping
 from ropewalk.overlay.words import Address, Letter, Parcel, Receipt, Run
 
@@ -384,13 +384,10 @@ class Custody(Holdings):
             lane.flying[number] = self._deck.now_us
             self._shipping.post(kept.letter, (lane.address(number),))
             return 1
-        first, count = kept.run.to.number, 1
-        most = min(len(numbers) - at, first + len(kept.run.payloads) - number)
-        most = min(most, max(1, self._shipping.space(lane.to)))
-        while count < most and numbers[at + count] == number + count:
-            count += 1
-        start, place = number - first, lane.address(number)
-        self._fly_in_run(lane, stretch(kept.run, start, start + count, place))
+        first = kept.run.to.number
+        most = min(first + len(kept.run.payloads) - number, self._shipping.space(lane.to))
+        count, start = in_a_row(numbers, at, most), number - first
+        self._fly_in_run(lane, stretch(kept.run, start, start + count, lane.address(number)))
         return count
 
     # --- restart ----------------------------------------------------------------------------

@@ -8,13 +8,22 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
+from ropewalk.overlay.events import Burst, Received
 from ropewalk.overlay.lane import Kept, KeptRun
-from ropewalk.overlay.words import Address, Letter, Parcel, Run
+from ropewalk.overlay.words import Address, Frame, Letter, Parcel, Run
 
 
 def messages_in(parcels: Iterable[Parcel | Run]) -> int:
     """How many messages there are in parcels and runs."""
     return sum(len(one.payloads) if type(one) is Run else 1 for one in parcels)
+
+
+def weight(event: object) -> int:
+    """How many messages an event brings, or at least one."""
+    if isinstance(event, Burst):
+        return len(event.payloads)
+    word = event.word if isinstance(event, Received) else None
+    return messages_in(word.parcels) if type(word) is Frame and word.parcels else 1
 
 
 def parcels_of(run: Run) -> list[Parcel]:
@@ -38,6 +47,18 @@ def stretch(run: Run, start: int, stop: int, place: Address) -> Run:
     if start:
         first = replace(first, number=first.number + start)
     return Run(first, place, run.chained, run.payloads[start:stop], run.keys[start:stop], run.hops)
+
+
+def in_a_row(numbers: Sequence[int], at: int, most: int) -> int:
+    """How many numbers follow each other from a place on: one at least, and no more than `most`.
+
+    >>> in_a_row([3, 4, 5, 7], 0, 9), in_a_row([3, 4, 5, 7], 1, 1), in_a_row([3, 4, 5, 7], 3, 9)
+    (3, 1, 1)
+    """
+    count, most = 1, min(most, len(numbers) - at)
+    while count < most and numbers[at + count] == numbers[at] + count:
+        count += 1
+    return count
 
 
 def moved(run: Run) -> Run:
