@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from ropewalk.agent.drive import DriveResult
 from ropewalk.agent.drive.plan import Pair
-from ropewalk.agent.drive.timing import HEAL, Order
+from ropewalk.agent.drive.timing import Order
+from ropewalk.agent.lab.targets import HEAL
 from ropewalk.pipeline.store import Store
 from ropewalk.trace.columns import KIND
 from ropewalk.trace.ids import id_of

@@ -215,7 +215,7 @@ class AgentProcess:
     async def _reload(self, earlier: "asyncio.Task[None] | None") -> None:
         """Beside the traffic: new tables may take seconds."""
         if earlier is not None:
-            await earlier
+            await asyncio.wait([earlier])  # whatever came of it
         try:
             federation = await asyncio.to_thread(load, self.orders.file)
             before = self.core.deck.chart

@@ -5,6 +5,7 @@ import re
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 
+from ropewalk.agent.lab.targets import HEAL
 from ropewalk.errors import UsageError
 from ropewalk.federation.facts import Federation
 from ropewalk.overlay.simulate.fault_text import TIME, time_us
@@ -12,7 +13,6 @@ from ropewalk.overlay.simulate.fault_text import TIME, time_us
 FaultCall = Callable[[str], Awaitable[None]]
 """Does to a lab what a text such as `blackhole a--b` or `heal a--b` says."""
 
-HEAL = "heal"
 _LINE = re.compile(rf"at (?P<at>{TIME}) (?P<what>\S+ .+?)(?: for (?P<for>{TIME}))?")
 _LINK = re.compile(r"(\S+?)(?:--|->)(\S+)")
 
