@@ -23,8 +23,9 @@ import pyarrow as pa
 
 import ropewalk
 from _measure import peak_memory, report
-from ropewalk.pipeline.audit import delivery, fifo, found, protocol
+from ropewalk.pipeline.audit import delivery, fifo, found
 from ropewalk.pipeline.audit.bucket import bucket
+from ropewalk.pipeline.audit.conversations import run
 from ropewalk.pipeline.audit.job import Ground, audit, ground_of
 from ropewalk.pipeline.audit.rows import read, starts
 from ropewalk.pipeline.batches import Batches, batch, rows
@@ -35,7 +36,7 @@ from ropewalk.pipeline.rates.counts import merged
 from ropewalk.pipeline.rates.job import rates
 from ropewalk.pipeline.session import session
 from ropewalk.pipeline.store import Store, open_store
-from ropewalk.protocol.automaton import load_automata
+from ropewalk.protocol.reading import load_automata
 from ropewalk.trace.columns import KIND
 
 if TYPE_CHECKING:
@@ -217,13 +218,18 @@ class Rival:
 
     def protocol(self) -> int:
         """Sorted by duckdb, then run through the same automaton."""
-        names = ", ".join(protocol.FIELDS[1:])
+        names = "conversation, ts_ns, node, incarnation, li, label"
         query = f"""select protocol::bigint, {names} from {self.events} join contracts using (topic)
             where kind = {KIND["publish"]} and conversation is not null and protocol >= 0
             order by protocol, conversation, ts_ns, node, incarnation, li"""
-        columns = self.db.execute(query).fetchnumpy().values()
-        table = np.stack([np.ma.getdata(one) for one in columns], axis=1).astype(np.int64)
-        return int(protocol._off(table, *self.ground.tables).sum())
+        columns = [np.ma.getdata(one) for one in self.db.execute(query).fetchnumpy().values()]
+        tables = self.ground.tables
+        of, talk, label = columns[0].astype(np.int64), columns[1], columns[-1]
+        new = np.concatenate(([True], (talk[1:] != talk[:-1]) | (of[1:] != of[:-1])))
+        codes = (np.cumsum(new) - 1).astype(np.int32)
+        state = tables.initial[of[new]].copy()
+        at = np.searchsorted(tables.label, label)
+        return int(run(codes, tables.column[at].astype(np.int16), tables.step, state))
 
 
 def timed(repeats: int, calls: dict[str, Callable[[], object]]) -> dict[str, list[float]]:

@@ -41,6 +41,8 @@ def findings() -> Iterator[str]:
     yield "# Finding codes\n"
     for rule in rules().values():
         yield f"## {rule.code} {rule.name}\n\n{rule.meaning}\n\n**What to do.** {rule.fix}\n"
+        if rule.example:
+            yield f"The smallest that breaks it:\n\n```text\n{rule.example.strip()}\n```\n"
 
 
 def fields() -> Iterator[str]:

@@ -2,7 +2,8 @@
 
     RopewalkError
     ├── InputError            what was given cannot be used; carries findings (exit 2)
-    │   └── FederationError   a federation file with faults, all of them
+    │   ├── FederationError   a federation file with faults, all of them
+    │   └── ProtocolError     a protocol file with faults, all of them
     ├── UsageError            a call or command line that makes no sense (exit 2)
     ├── LabError              a lab, or a process of it, that does not start or answer (exit 2)
     ├── MissingJavaError      Spark needs a JDK 17+ and none was found (exit 2)
@@ -32,6 +33,10 @@ class InputError(RopewalkError):
 
 class FederationError(InputError):
     """A federation file with faults; all of them are in `findings`, in line order."""
+
+
+class ProtocolError(InputError):
+    """A protocol file with faults; all of them are in `findings`, in line order."""
 
 
 class UsageError(RopewalkError):

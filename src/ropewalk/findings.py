@@ -57,6 +57,8 @@ class Rule:
     name: str
     meaning: str
     fix: str
+    example: str = ""
+    """The smallest that breaks it, where one is shown: a federation file, or a style."""
 
 
 @cache

@@ -90,8 +90,8 @@ def _sources(module: str) -> tuple[str, ...]:
     (('trace', 'pipeline/audit'), ('routing', 'verify'))
     """
     parts = module.split(".")[1:]
-    if parts[:1] == ["placement"]:
-        return ("placement",)
+    if parts[0] in ("placement", "protocol"):
+        return (parts[0],)
     return ("trace", "/".join(parts[:2])) if parts[:1] == ["pipeline"] else TABLES
 
 

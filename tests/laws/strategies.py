@@ -129,6 +129,9 @@ def federations(draw: st.DrawFn) -> Federation:
                         order=st.sampled_from(["fifo", "total"]),
                         within_ms=st.none() | st.floats(0.1, 1e6),
                         priority=st.integers(0, 9),
+                        paths=st.integers(1, 2),
+                        retained=st.booleans(),
+                        idempotent=st.booleans(),
                     )
                 ),
             )

@@ -1,5 +1,6 @@
 """Laws of publications that come together: the same happens as when each is taken by itself."""
 
+import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import zip_longest
@@ -46,6 +47,7 @@ from ropewalk.overlay.words import (
     Receipt,
     Run,
 )
+from ropewalk.protocol import automaton
 from tests.bench import federation
 
 
@@ -64,7 +66,7 @@ TOPICS = {
     "kept": topic("d", retained=True),
     "twice": topic("d", paths=2),
     "near": topic("bd", scope="domain"),
-    "spoken": topic("d"),
+    "spoken": dataclasses.replace(topic("d"), protocol="turns"),
     "here": topic("bd", order="total", home="a"),
     "there": topic("bd", order="total", home="d"),
 }
@@ -74,18 +76,10 @@ SECOND = alternates_of(SQUARE, CHART)
 TIGHT = Settings(window=3, queue=6, link_queue=8, held=8, streams=2)
 
 
-class Counting:
-    """A messenger that objects to every third publication."""
-
-    def __init__(self) -> None:
-        self.count = 0
-
-    def stamp(self, payload: bytes, producer: str) -> tuple[Any, str | None]:
-        self.count += 1
-        return self.count, "out of turn" if self.count % 3 == 0 else None
-
-    def arrived(self, letter: Letter) -> list[Letter]:
-        return [letter]
+TURNS = automaton(
+    "{protocol: turns, initial: 0, accepting: [0], messages: {A -> B: [ask, stop], B -> A: tell},"
+    " transitions: [0 -> 1: ask, 1 -> 0: tell, 0 -> 2: stop]}"
+)
 
 
 def new_agent(tight: bool) -> Agent:
@@ -96,7 +90,7 @@ def new_agent(tight: bool) -> Agent:
             rules=RULES,
             settings=TIGHT if tight else Settings(),
             alternates=SECOND[0],
-            messengers={"spoken": Counting()},
+            protocols={"turns": TURNS},
         )
     )
     agent.start(0, settled=True)
@@ -122,6 +116,13 @@ publications = st.builds(
     key=st.sampled_from(["", "", "", "one", "two", "three"]),
     priority=st.none() | st.integers(0, 3),
     retain=st.booleans(),
+    headers=st.sampled_from(
+        [
+            (("conversation", talk), ("message", message))
+            for talk in "xy"
+            for message in ("ask", "ask", "tell", "stop", "nonsense")
+        ]
+    ),
 )
 wishes = st.builds(
     lambda b, name, number, wants: Received(0, Flood((Item(INTEREST, b, name, 1, number, wants),))),

@@ -77,7 +77,7 @@ def test_a_broker_that_leaves_is_drained_first(monkeypatch: pytest.MonkeyPatch) 
     faults = parse_faults("at 900 ms partition d for 1 s")
     assert not run(turns, faults=faults).violations
     monkeypatch.setattr(Turns, "_drained", lambda _self, _host: True)
-    assert "S001" in {one.code for one in run(turns, faults=faults).violations}
+    assert "M001" in {one.code for one in run(turns, faults=faults).violations}
 
 
 def test_what_a_broker_that_left_wanted_fills_no_queue() -> None:

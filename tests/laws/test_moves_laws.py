@@ -112,7 +112,7 @@ def no_stop(patch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spoil", "code"), [(no_frontier, "S002"), (no_buffer, "S001"), (no_stop, "S002")]
+    ("spoil", "code"), [(no_frontier, "M002"), (no_buffer, "M001"), (no_stop, "M002")]
 )
 def test_without_one_of_its_parts_a_move_breaks_the_contract(
     spoil: Callable[[pytest.MonkeyPatch], None], code: str, monkeypatch: pytest.MonkeyPatch
@@ -125,7 +125,7 @@ def test_what_comes_to_the_source_alone_is_sent_on(monkeypatch: pytest.MonkeyPat
     cut_off = parse_faults("at 900 ms partition d for 6 s")  # It does not know the target.
     assert not run(THERE, faults=cut_off).violations
     monkeypatch.setattr(Carrying, "_send_on", lambda *_: None)
-    assert "S001" in codes(run(THERE, faults=cut_off))
+    assert "M001" in codes(run(THERE, faults=cut_off))
 
 
 MIRRORED = replace(
@@ -155,7 +155,7 @@ def test_clients_of_a_dead_broker_miss_nothing_at_its_mirror(
     assert not done.violations
     assert [entry[2] for entry in done.journal.of("join")] == [1, 0]  # there, and home again
     monkeypatch.setattr(Carrying, "adopt", lambda *_: None)
-    assert "S001" in codes(mirrored())
+    assert "M001" in codes(mirrored())
 
 
 @pytest.mark.parametrize("seed", range(1, 6))
@@ -172,4 +172,4 @@ def test_without_one_of_its_parts_they_would(
     where: type, part: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(where, part, lambda *_: None)
-    assert "S001" in codes(mirrored(quick=True))
+    assert "M001" in codes(mirrored(quick=True))

@@ -108,7 +108,7 @@ def deduplicating(of: Federation) -> Maker:
 def test_deduplication_in_transit_loses_messages_and_is_found_out() -> None:
     of = kite()
     done = run(of, BLACKHOLE_TWO_LINKS_AWAY, deduplicating(of))
-    assert "S001" in {one.code for one in done.violations}
+    assert "M001" in {one.code for one in done.violations}
 
 
 def test_without_receipts_from_the_log_a_crash_loses_messages_and_is_found_out() -> None:
@@ -129,7 +129,7 @@ def test_without_receipts_from_the_log_a_crash_loses_messages_and_is_found_out()
     plan = plan_of(of, faults, Load(rate_msgs_s=500, duration_us=2 * S, settle_us=8 * S))
     slow = Physics(sync_us=20_000)
     assert simulate(of, plan, physics=slow).violations == ()
-    assert "S001" in {one.code for one in simulate(of, plan, make, physics=slow).violations}
+    assert "M001" in {one.code for one in simulate(of, plan, make, physics=slow).violations}
 
 
 def _domains() -> Federation:

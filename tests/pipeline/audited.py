@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 
 from ropewalk.federation.facts import Federation
 from ropewalk.pipeline.audit import control as of_control
+from ropewalk.pipeline.audit import conversations, evidence, protocol
 from ropewalk.pipeline.audit import found as to
-from ropewalk.pipeline.audit import protocol
 from ropewalk.pipeline.audit.bucket import bucket
 from ropewalk.pipeline.audit.contracts import contracts_of
 from ropewalk.pipeline.audit.due import control_rows, due_rows, stretches_of, windows_of
@@ -100,11 +100,15 @@ def in_process(trace: Small, *, deadline_ns: int | None = None) -> set[Key]:
         names = sorted(trace.protocols)
         contracts = contracts_of(trace.federation, topics, names)
         due = due_rows(windows, stretches, horizon, topics)
-        one = bucket([_parquet(tables["events"])], contracts, due)
+        content = _parquet(tables["events"])
+        one = bucket([content], contracts, due)
         found.append(judge(one, deadline).violations)
         automata = protocol.tables_of([trace.protocols[name] for name in names])
-        for _, piece in protocol.pieces(one.rows, one.topics, 3):
-            found.append(protocol.judge_conversations([piece], automata))
+        nodes = protocol.nodes_of(seen)
+        for _, piece in protocol.pieces(one.rows, one.topics, 0, nodes, automata, 3):
+            off = conversations.judge([piece], automata).off
+            places = evidence.wanted(off).get(0, [])
+            found.append(evidence.violations(off, [evidence.rows_at(0, [content], places)]))
     return _keys(pa.concat_tables(found), rows)
 
 

@@ -308,23 +308,49 @@ def lost_advertisements(
                 yield Key("A012", *what, other=node)
 
 
+def may_be(one: Automaton, states: set[int]) -> set[int]:
+    """States in which a conversation may be, if deadlines may have passed."""
+    while True:
+        late = {int(one.table[d.state, d.letter]) for d in one.deadlines if d.state in states}
+        if late <= states:
+            return states
+        states = states | late
+
+
+def told_once(rows: Iterable[Row]) -> Iterator[Row]:
+    """Without rows that tell again of a message which another tells of."""
+    every = sorted(
+        rows, key=lambda r: (bool(r["redelivered"]), r["ts_ns"], number(r["node"]), *place(r))
+    )
+    known = set()
+    for row in every:
+        message = message_of(row)
+        if not row["redelivered"] or message not in known:
+            yield row
+        known.add(message)
+
+
 def left_protocol(
     rows: list[Row], contracts: Contracts, protocols: Mapping[str, Automaton]
 ) -> Iterator[Key]:
     conversations: dict[tuple[str, str], list[Row]] = {}
-    for row in kinds(rows, "publish"):
+    for row in told_once(kinds(rows, "publish")):
         name = topic_of(contracts, row["topic"]).protocol
         if name in protocols and row["conversation"] is not None:
             conversations.setdefault((str(name), row["conversation"]), []).append(row)
     for (name, conversation), said in conversations.items():
         one = protocols[name]
-        state = one.initial
+        states = may_be(one, {one.initial})
         for row in sorted(said, key=lambda r: (r["ts_ns"], number(r["node"]), *place(r))):
             if row["label"] is None:
                 break  # what was said is not known, nor what may follow
-            known = row["label"] in one.labels
-            state = int(one.table[state, one.labels.index(row["label"])]) if known else -1
-            if state < 0:
+            letters = [
+                i for i, letter in enumerate(one.letters)
+                if row["label"] in (letter.name, letter.message) and letter.name[:7] != "timeout"
+            ]  # fmt: skip
+            after = {int(one.table[state, letter]) for state in states for letter in letters}
+            states = may_be(one, after - {-1})
+            if not states:
                 yield Key("A013", *message_of(row), other=conversation)
                 break
 

@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 from ropewalk.federation.facts import Broker, Contract, Federation, Topic
-from ropewalk.protocol.automaton import Automaton, automaton
+from ropewalk.protocol import Automaton, automaton
 from tests.pipeline.small_brinks import DEADLINE_NS, WITHIN_MS, Row, brink
 
 MOST_ROWS, FEWEST_ROWS = 150, 20
@@ -27,11 +27,26 @@ transitions:
   - asked -> done: leave
 """
 
+BID = """\
+protocol: bid
+messages: {bidder -> house: [bid, retract], house -> bidder: [sold, over]}
+initial: open
+accepting: [gone]
+transitions:
+  - open -> low: {message: bid, when: price < 10}
+  - open -> high: {message: bid, when: price >= 10}
+  - low -> open: over
+  - high -> gone: sold
+  - high -> tired: {timeout_s: 5, at: bidder}
+  - tired -> open: retract
+"""
+
 TOPICS = {
     "a/late": Topic(contract=Contract(within_ms=WITHIN_MS)),
     "a/once": Topic(contract=Contract(delivery="exactly-once", within_ms=WITHIN_MS)),
     "a/most": Topic(contract=Contract(delivery="at-most-once", order="none")),
     "b/total": Topic(contract=Contract(order="total")),
+    "c/bid": Topic(contract=Contract(order="none"), protocol="bid"),
     "c/+": Topic(contract=Contract(order="none"), protocol="deal"),
     "b/#": Topic(contract=Contract(delivery="at-least-once", order="priority")),
     "+/best": Topic(contract=Contract(delivery="best-effort", order="none", within_ms=WITHIN_MS)),
@@ -127,6 +142,10 @@ def small_trace(seed: int) -> Small:
             if maker.chance(0.93):
                 _subscription(maker, topic, client)
         _traffic(maker, topic)
+    if seed % 7 == 3:
+        maker.random, kept = Random(-seed), maker.random
+        _conversations(maker, "c/bid")
+        maker.random = kept
     if maker.chance(0.5):
         _advertisements(maker, topics)
     _endings(maker)
@@ -134,7 +153,8 @@ def small_trace(seed: int) -> Small:
     federation = Federation(
         name=f"small-{seed}", brokers={node: Broker() for node in maker.nodes}, topics=TOPICS
     )
-    return Small(rows, federation, DEADLINE_NS, {"deal": automaton(DEAL)})
+    protocols = {"deal": automaton(DEAL), "bid": automaton(BID)}
+    return Small(rows, federation, DEADLINE_NS, protocols)
 
 
 def split(rows: list[Row], seed: int) -> list[list[Row]]:
@@ -278,25 +298,42 @@ def _cycle(maker: Maker, topic: str) -> None:
             maker.note(t + 10 * step, node, "deliver", **what)
 
 
+DEALS = {
+    "idle": [("ask", "asked")],
+    "asked": [("offer", "offered"), ("leave", "done")],
+    "offered": [("ask", "asked"), ("take", "done")],
+}
+BIDS = {
+    "idle": [("bid", "any"), ("bid[price < 10]", "low"), ("bid[price >= 10]", "high")],
+    "any": [("over", "idle"), ("sold", "done"), ("retract", "idle")],
+    "low": [("over", "idle")],
+    "high": [("sold", "done"), ("retract", "idle")],
+}
+"""Labels with and without what guards say; deadlines are not seen."""
+
+
 def _conversations(maker: Maker, topic: str) -> None:
     """Walks over the automaton, with a wrong step now and then; some use both topics."""
-    moves = {
-        "idle": [("ask", "asked")],
-        "asked": [("offer", "offered"), ("leave", "done")],
-        "offered": [("ask", "asked"), ("take", "done")],
-    }
+    moves = BIDS if topic == "c/bid" else DEALS
+    words = sorted({label for some in moves.values() for label, _ in some})
     pseq = 1
     for conversation in ("v1", "v2", "v3")[: maker.random.randint(1, 3)]:
         state, t = "idle", maker.time(100, 500)
         wide = maker.chance(0.5)
         for _ in range(maker.random.randint(1, 6)):
-            label, state = maker.random.choice(moves.get(state, [("ask", "asked")]))
+            label, state = maker.random.choice(moves.get(state, moves["idle"]))
             if maker.chance(0.12):
-                label = maker.random.choice(("ask", "offer", "take", "leave", "shout"))
-            on = maker.random.choice(("c/one", "c/two")) if wide else topic
+                label = maker.random.choice((*words, "shout"))
+            on = maker.random.choice(("c/one", "c/two")) if wide and moves is DEALS else topic
             message = {"topic": on, "producer": topic[-1] + conversation, "pseq": pseq}
             node = maker.random.choice(maker.nodes)
-            maker.note(t, node, "publish", **message, conversation=conversation, label=label)
+            told = {**message, "conversation": conversation, "label": label}
+            if moves is BIDS and maker.chance(0.3):  # an agent was killed and tells it again
+                maker.note(t + maker.time(0, 200), node, "publish", **told, redelivered=True)
+                if maker.chance(0.4):
+                    maker.note(t + 1, node, "publish", **told, redelivered=True)
+            if moves is not BIDS or maker.chance(0.8):
+                maker.note(t, node, "publish", **told)
             if maker.chance(0.5):
                 _deliveries(maker, message, t, True)
             pseq += 1

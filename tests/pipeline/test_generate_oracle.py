@@ -10,7 +10,7 @@ from ropewalk.pipeline.generate.federation import write_federation
 from ropewalk.pipeline.generate.ledger import BAD_ROW, table_of
 from ropewalk.pipeline.generate.plan import size_of
 from ropewalk.pipeline.generate.slices import Plan, plan_of, slice_of
-from ropewalk.protocol.automaton import load_automata
+from ropewalk.protocol.reading import load_automata
 from ropewalk.trace.columns import ALWAYS, KIND, NEEDS
 from tests.pipeline.oracle import audit
 from tests.pipeline.small_brinks import Row

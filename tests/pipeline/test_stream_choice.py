@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from ropewalk.pipeline.audit.bucket import bucket
 from ropewalk.pipeline.audit.contracts import contracts_of
 from ropewalk.pipeline.audit.due import control_rows, due_rows, stretches_of, windows_of
-from ropewalk.pipeline.audit.job import rows_until
+from ropewalk.pipeline.audit.gathering import rows_until
 from ropewalk.pipeline.audit.judge import judge
 from ropewalk.pipeline.ingest import packing
 from ropewalk.pipeline.ingest.checking import checked

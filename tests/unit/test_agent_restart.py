@@ -23,7 +23,7 @@ class Witness(Nobody):
         super().__init__()
         self.seen: list[int] = []
 
-    def accepted(self, letters: Sequence[Letter]) -> None:
+    def accepted(self, letters: Sequence[Letter], *, again: bool = False) -> None:
         self.seen += [one.number for one in letters]
 
 

@@ -16,14 +16,15 @@ from ropewalk.verify.flood import Bridges, flood
 
 
 def bridged(*bridges: Bridge, subscribers: str = "c", **more: object) -> Federation:
-    brokers = {name: Broker() for name in "abcd"}
+    brokers = {name: Broker(make="mosquitto") for name in "abcd"}
     topics = {"t": Topic(publishers=("a",), subscribers=tuple(subscribers))}
     facts = {"brokers": brokers, "topics": topics, "bridges": bridges, **more}
     return Federation(name="bridged", **facts)  # type: ignore[arg-type]
 
 
 def over(a: str, b: str, direction: str = "out", **more: object) -> Bridge:
-    return Bridge(from_=a, to=b, direction=direction, **more)  # type: ignore[arg-type]
+    """Of qos 2, so that it keeps whatever is promised (S15 and S18 are told elsewhere)."""
+    return Bridge(from_=a, to=b, direction=direction, **{"qos": 2, **more})  # type: ignore[arg-type]
 
 
 def codes(federation: Federation, *failures: str) -> list[tuple[str, str]]:
@@ -219,7 +220,8 @@ def test_who_does_not_subscribe_gets_no_copies() -> None:
 
 def test_a_publisher_of_a_pattern_owes_what_both_patterns_have() -> None:
     federation = loads(
-        "{federation: f, brokers: {a: , c: }, bridges: [{from: a, to: c, patterns: [t/a/+]}],"
+        "{federation: f, brokers: {a: {make: mosquitto}, c: {make: mosquitto}},"
+        " bridges: [{from: a, to: c, patterns: [t/a/+], qos: 1}],"
         " topics: {t/#: {publishers: [a]}, t/a/x: {subscribers: [c]}}}"
     )
     assert codes(federation) == []

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from ropewalk.federation import load
+from ropewalk.protocol import load_automaton
 from tests.conftest import Run
 
 ROOT = Path(__file__).parents[2]
@@ -75,7 +76,8 @@ def test_yaml_in_the_pages_and_examples_loads(tmp_path: Path) -> None:
         for kind, body in FENCE.findall(page.read_text("utf-8")):
             if kind == "yaml":
                 (tmp_path / "f.yaml").write_text(body, "utf-8")
-                load(tmp_path / "f.yaml")
+                read = load_automaton if body.startswith("protocol:") else load
+                read(tmp_path / "f.yaml")
     for example in sorted((ROOT / "examples").glob("*.yaml")):
         if example.name != "broken.yaml":
             load(example)

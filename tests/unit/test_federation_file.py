@@ -1,3 +1,4 @@
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -5,7 +6,16 @@ import pytest
 from ropewalk.errors import FederationError, UsageError
 from ropewalk.federation import load, loads, save
 from ropewalk.federation.dump import dump
-from ropewalk.federation.facts import Broker, Client, Federation, Link, Takeover
+from ropewalk.federation.facts import (
+    Broker,
+    Client,
+    Contract,
+    Federation,
+    Link,
+    Takeover,
+    Topic,
+)
+from ropewalk.federation.large import TABLES
 from ropewalk.federation.limits import Limits, Placement, SiteLimits
 from ropewalk.findings import Where
 
@@ -281,3 +291,15 @@ def test_the_large_form_is_checked_for_shape_in_the_same_words(tmp_path: Path) -
 def test_the_large_form_knows_where_it_came_from(tmp_path: Path) -> None:
     save(loads(TRADE_NET), tmp_path / "f.parquet")
     assert load(tmp_path / "f.parquet").source.file == str(tmp_path / "f.parquet")
+
+
+def test_the_large_form_has_a_column_for_every_field() -> None:
+    """A field without one would be lost in silence."""
+    brokers, links, topics = (TABLES[name] for name in ("brokers", "links", "topics"))
+    assert set(brokers.names) == {"name", *(one.name for one in fields(Broker))}
+    assert set(links.names) == {one.name for one in fields(Link)}
+    assert set(topics.names) - {"name", "publisher_clients", "subscriber_clients"} == {
+        one.name for one in fields(Topic)
+    }
+    contract = topics.field("contract").type
+    assert {one.name for one in contract} == {one.name for one in fields(Contract)}

@@ -36,7 +36,9 @@ def test_every_code_in_the_source_has_a_rule_and_every_rule_is_used() -> None:
     used = {
         code
         for module in MODULES
-        for code in re.findall(r'"([ADFLRSTUVX]\d{3})"', module.read_text(encoding="utf-8"))
+        for code in re.findall(
+            r'"([ADFLMPRTUVX]\d{3}|S\d{1,2})"', module.read_text(encoding="utf-8")
+        )
     }
     assert used == set(rules())
 

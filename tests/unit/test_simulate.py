@@ -84,7 +84,7 @@ def test_a_quiet_run_delivers_all_in_time() -> None:
 )
 def test_a_sound_agent_survives_every_kind_of_fault(faults: str) -> None:
     done = run(line("exactly-once"), faults)
-    assert not [one for one in done.violations if one.code != "S005"]
+    assert not [one for one in done.violations if one.code != "M005"]
     assert len(done.journal.of("accept")) == 50
 
 
@@ -121,7 +121,7 @@ def test_a_crash_loses_what_was_not_synced_and_the_publisher_sends_it_again() ->
     crash_us = plan.publications[10].at_us + 100  # before the log is safe
     plan = replace(plan, faults=parse_faults(f"at {crash_us} us crash agent of a for 200 ms"))
     done = simulate(federation, plan, made_of(federation))
-    assert not done.violations or codes(done) == {"S005"}
+    assert not done.violations or codes(done) == {"M005"}
     assert [entry[3] for entry in done.journal.of("publish")].count(11) == 2
     assert len(done.account.first[2, "c"]) == 50
 
@@ -137,30 +137,30 @@ def test_what_goes_down_with_a_disk_is_excused_exactly_if_it_was_in_custody() ->
 def test_what_is_kept_for_a_broker_that_never_comes_back_is_no_loss() -> None:
     done = run(line(), "at 500 ms crash c")
     assert {one.fate for one in done.missing} == {"waiting"}
-    assert "S001" not in codes(done)
+    assert "M001" not in codes(done)
 
 
 def test_checks_find_agents_that_lose_double_and_disorder() -> None:
-    assert "S001" in codes(run(line(), kind=Loser))
+    assert "M001" in codes(run(line(), kind=Loser))
     holes = "at 300 ms lose 50 % on b--c for 1 s"
-    assert "S002" in codes(run(line("exactly-once"), holes, Doubler))
-    assert "S002" not in codes(run(line("at-least-once"), holes, Doubler))
-    assert "S003" in codes(run(line(), holes, Muddler))
-    assert "S003" not in codes(run(line(order="none"), holes, Muddler))
+    assert "M002" in codes(run(line("exactly-once"), holes, Doubler))
+    assert "M002" not in codes(run(line("at-least-once"), holes, Doubler))
+    assert "M003" in codes(run(line(), holes, Muddler))
+    assert "M003" not in codes(run(line(order="none"), holes, Muddler))
 
 
 def test_checks_find_leaks_and_false_beliefs() -> None:
     done = run(line(scope="domain"), kind=Leaker)
-    assert codes(done) == {"S005", "S007"}
+    assert codes(done) == {"M005", "M007"}
     assert "a holds a--b for down at the end; it is nothing" in {
         one.message for one in done.violations
     }
-    assert "S005" in codes(run(line(), "at 500 ms blackhole b--c"))
+    assert "M005" in codes(run(line(), "at 500 ms blackhole b--c"))
 
 
 def test_checks_find_letters_that_go_round_and_stores_that_overflow() -> None:
     done = run(line(), kind=Hoarder)
-    assert codes(done) == {"S004", "S006"}
+    assert codes(done) == {"M004", "M006"}
     assert "its limit is 16,384" in done.violations[-1].message
 
 
@@ -170,13 +170,13 @@ def test_checks_find_two_subscribers_who_disagree_on_a_total_order() -> None:
     topic = Topic(publishers=("b1", "b2"), subscribers=("b1", "b2", "b3"), contract=contract)
     late = "at 300 ms delay b1--b2 by 90 ms for 2 s; at 300 ms delay b1--b3 by 90 ms for 2 s"
     done = run(replace(federation, topics={"t": topic}), late)
-    assert codes(done) - {"S005"} == {"S003"}
+    assert codes(done) - {"M005"} == {"M003"}
     assert "no total order" in next(one.message for one in done.violations)
 
 
 def test_a_story_names_fault_way_and_delivery() -> None:
     done = run(line(), "at 400 ms cut a--b for 100 ms", Loser)
-    least = shrink(done, "S001")
+    least = shrink(done, "M001")
     small = done.again(least.plan)
     told = story(small, small.violations[0])
     assert least.minimal

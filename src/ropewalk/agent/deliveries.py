@@ -19,11 +19,12 @@ from ropewalk.agent.brokers.contract import Local, Outgoing
 from ropewalk.overlay import Agent
 from ropewalk.overlay.events import Deliver
 from ropewalk.overlay.lane import Kept, KeptRun
+from ropewalk.overlay.talk.past import Talked
 
 AT_ONCE = 8_192
 """Messages that the broker has not confirmed: then others wait."""
-LEAVING = (Kept, KeptRun)
-"""Records of letters that leave."""
+LEAVING = (Kept, KeptRun, Talked)
+"""Records of letters that leave, and of what they did to their conversations."""
 
 
 class Batch(Struct, gc=False):

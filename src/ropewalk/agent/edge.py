@@ -15,10 +15,11 @@ from typing import Any, cast
 from msgspec import MsgspecError
 
 from ropewalk.agent.brokers.contract import Incoming, Lane, Local
+from ropewalk.agent.clock import now_us
 from ropewalk.agent.deliveries import Deliveries, Delivery, delivery_of
 from ropewalk.agent.fragments import Desk, cut
+from ropewalk.agent.refusals import Refusals
 from ropewalk.agent.roles import Log, Sealer, Witness
-from ropewalk.agent.waiting import Lines
 from ropewalk.overlay import Agent
 from ropewalk.overlay.events import (
     Accepted,
@@ -49,8 +50,7 @@ from ropewalk.overlay.words import Letter, Run
 _topic = attrgetter("topic")
 AT_ONCE = 512
 """Messages in one turn, roughly: heartbeats must not wait for long."""
-AGAIN_S = 0.005
-"""Until what could not be taken from a client that nobody can tell is tried again."""
+COUNTED = ("published", "accepted", "refused", "dropped", "delivered", "words")
 
 
 class Edge:
@@ -72,28 +72,25 @@ class Edge:
         self._timer: asyncio.TimerHandle | None = None
         self._timer_us = NEVER
         self._late_us = 0
-        self._lines = Lines()
-        """Publications that were not taken and whose publishers nobody can tell."""
-        self._back: list[Incoming] | None = None
-        """Of those that are being tried again, what was refused; None at other times."""
-        self._paused = False
         self._desk = Desk()
         self._lanes: dict[int, Lane] = {}
         self._links: dict[str, int] = {}
-        self.counts = dict.fromkeys(("published", "accepted", "refused", "delivered", "words"), 0)
+        self.counts = dict.fromkeys(COUNTED, 0)
+        self._refusals = Refusals(
+            self.counts, tell=tell, later=self._loop.call_later, again=self._hand_again
+        )
         self._more: dict[type, Callable[[Any], None]] = {
-            Refused: self._refused,
+            Refused: self._refusals.refused,
             Confirmed: self._confirmed,
             Disconnect: lambda one: self._lanes[one.link].abort(),
             Tell: lambda one: tell(one.what, one.about),
         }
-        self.stopping = False
         self.mediate: Callable[[Sequence[Incoming]], Sequence[Incoming]] | None = None
         """What becomes of messages before they are taken; see `transform`."""
 
     def attach(self, local: Local, lanes: dict[str, tuple[int, Lane]]) -> None:
         """The connections: to the own broker, and by neighbour to theirs."""
-        self._local = local
+        self._local = self._refusals.local = local
         self.deliveries = Deliveries(local, self._log.append, self._delivered)
         self._lanes = dict(lanes.values())
         self._links = {name: link for name, (link, _) in lanes.items()}
@@ -109,8 +106,13 @@ class Edge:
         lanes = self.core.keeper.everywhere()
         kept = {one.id: one for one in last}
         kept |= {one.id: one for lane in lanes for one in lane.letters()}
-        self._witness.accepted(list(kept.values()))
+        self._witness.accepted(list(kept.values()), again=True)
         self._act(actions)
+
+    def stop(self) -> None:
+        """Take nothing more from clients."""
+        self._refusals.stopping = True
+        self._local.pause()
 
     def also(self, kind: type, act: Callable[[Any], None]) -> None:
         """Somebody else carries out a kind of action."""
@@ -119,7 +121,7 @@ class Edge:
     @property
     def now_us(self) -> int:
         """This agent's clock."""
-        return int(self._loop.time() * 1e6)
+        return now_us()
 
     # --- turns ------------------------------------------------------------------------------
 
@@ -148,7 +150,7 @@ class Edge:
         So nothing else follows a publication in the same turn. It might make room where one was
         refused, and the next of its topic would overtake it.
         """
-        events, lines, some, brought = self._events, self._lines, list[Event](), 0
+        events, lines, some, brought = self._events, self._refusals.lines, list[Event](), 0
         publications = False
         while events and brought < AT_ONCE:
             event = events[0]
@@ -158,7 +160,7 @@ class Edge:
                 if lines and event.topic in lines:
                     events.popleft()
                     for one in (event,) if isinstance(event, Published) else event.each():
-                        self._hold(one)
+                        self._refusals.hold(one)
                     continue
             elif publications:
                 break
@@ -266,36 +268,9 @@ class Edge:
         self._local.accept(tickets)
         self.counts["accepted"] += len(tickets)
 
-    def _refused(self, action: Refused) -> None:
-        message = action.event
-        self.counts["refused"] += 1
-        if self._local.refuse(action.ticket, action.reason):
-            return
-        if self._back is not None:
-            self._back.append(message)
-            return
-        if not self._lines:
-            self._loop.call_later(AGAIN_S, self._try_again)
-        self._hold(message)
-
-    def _hold(self, message: Incoming) -> None:
-        """Let a message wait; when there are too many, clients have to."""
-        self._lines.add(message)
-        if self._lines.full and not self._paused:
-            self._paused = True
-            self._local.pause()
-
-    def _try_again(self) -> None:
-        """Hand the heads of all lines to the core; those behind them once these are taken."""
-        heads, self._back = self._lines.heads(), []
-        self._act(self.core.handle_all(heads, self.now_us))
-        back, self._back = self._back, None
-        self._lines.put_back(back)
-        if self._lines:
-            self._loop.call_later(AGAIN_S if back else 0, self._try_again)
-        if self._paused and not self._lines.full and not self.stopping:
-            self._paused = False
-            self._local.resume()
+    def _hand_again(self, messages: Sequence[Incoming]) -> None:
+        """Publications that were refused once."""
+        self._act(self.core.handle_all(messages, self.now_us))
 
     def _delivered(self, some: Sequence[Delivery]) -> None:
         self.counts["delivered"] += len(some)

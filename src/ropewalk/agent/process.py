@@ -33,6 +33,7 @@ from ropewalk.overlay.chart import Chart
 from ropewalk.overlay.council.loads import Load
 from ropewalk.overlay.events import Charted, Happened
 from ropewalk.overlay.runs import latest
+from ropewalk.protocol.reading import load_automata
 
 if TYPE_CHECKING:
     from ropewalk.agent.council import Seat
@@ -69,6 +70,7 @@ class AgentProcess:
             wall_ms = time.time_ns() // 1_000_000
             self.incarnation = custody_log.next_incarnation(recovered, wall_ms)
             self.core = Agent(self._setup(), recovered.records)
+            await asyncio.to_thread(self.core.talking.prepare)
             self.seal = Seal(orders.key, orders.broker, self.incarnation)
             self.tracer = self._tracer()
             self.edge = Edge(
@@ -117,6 +119,7 @@ class AgentProcess:
             alternates=_alternates(federation, chart, self._number),
             council=self.orders.pace if total or federation.items else None,
             items=federation.items,
+            protocols=load_automata(federation.protocols, self.orders.file.parent),
             disconnects=can_disconnect(federation.brokers[self.orders.broker].make, self._access()),
         )
 
@@ -237,8 +240,7 @@ class AgentProcess:
         self._looking.cancel()
         if self._reloading is not None:
             self._reloading.cancel()
-        self.edge.stopping = True
-        self.local.pause()
+        self.edge.stop()
         with suppress(TimeoutError):
             async with asyncio.timeout(self.orders.drain_s):
                 while self.core.keeper.keeps or not self.edge.deliveries.settled:

@@ -38,8 +38,8 @@ class Witness(Protocol):
     def flush(self) -> None:
         """What was seen is safe from a crash of this process."""
 
-    def accepted(self, letters: Sequence[Letter]) -> None:
-        """Publications that are in custody."""
+    def accepted(self, letters: Sequence[Letter], *, again: bool = False) -> None:
+        """Publications that are in custody; `again`, at a start, those of the life before."""
 
     def accepted_run(self, run: Run) -> None:
         """The same of a run of them."""

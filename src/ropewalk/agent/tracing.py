@@ -13,6 +13,7 @@ from itertools import chain, repeat
 from pathlib import Path
 from time import monotonic, time_ns
 
+from ropewalk.agent.clock import now_us
 from ropewalk.agent.trace_before import Standing, Subscription
 from ropewalk.agent.trace_files import Place
 from ropewalk.agent.trace_journal import (
@@ -29,6 +30,7 @@ from ropewalk.agent.trace_journal import (
 from ropewalk.agent.trace_writer import AGAIN_S, TraceWriter
 from ropewalk.errors import UsageError
 from ropewalk.overlay.events import Deliver
+from ropewalk.overlay.talk.token import token_of
 from ropewalk.overlay.words import Letter, Run
 from ropewalk.trace.columns import KIND, SAMPLE
 
@@ -130,10 +132,13 @@ class Tracer:
 
     # --- messages ---------------------------------------------------------------------------
 
-    def accepted(self, letters: Sequence[Letter]) -> None:
-        """Letters are in this origin's custody; at a start also those that its log still holds."""
+    def accepted(self, letters: Sequence[Letter], *, again: bool = False) -> None:
+        """Letters are in this origin's custody; `again`, those that its log held at a start."""
         if not letters:
             return
+        for one in letters:
+            if one.stamp is not None:
+                self._said(one, again=again)
         out, ids, count, more = self._out, self._names, len(letters), False
         begin = self._block(ACCEPTED, count)
         for one in letters:
@@ -149,6 +154,22 @@ class Tracer:
             if one.key or one.order:
                 more = True
         self._end_block(begin, count, letters if more else ())
+
+    def _said(self, letter: Letter, *, again: bool) -> None:
+        """A letter of a conversation: only a row of its own has room for what it says.
+
+        It has the time at which it was said. Letters leave before the log is synced, so at the time
+        at which it is safe an answer may have been said elsewhere, which must not seem earlier.
+        """
+        token = token_of(letter)
+        if token is not None:
+            whose = producer(self._head.brokers, letter.origin, letter.incarnation)
+            row = {"topic": letter.topic, "producer": whose, "pseq": letter.number}
+            row |= {"conversation": token.conversation, "label": token.label}
+            row |= {"size_bytes": len(letter.payload)}
+            row |= {"redelivered": True} if again else {}
+            ago_ns = max(0, now_us() - letter.sent_us) * 1_000
+            self._row("publish", row, self._now_ns() - ago_ns)
 
     def accepted_run(self, run: Run) -> None:
         """The same of a run of them."""

@@ -22,6 +22,7 @@ from ropewalk.cli import (
     paths,
     pipeline,
     place,
+    protocol,
     read,
     route,
     schema,
@@ -37,7 +38,7 @@ class Verbs(typer.core.TyperGroup):
 
     ORDER = (
         *("new", "generate", "read", "verify", "diff", "smv", "route", "paths"),
-        *("place", "pipeline", "lab", "fault", "agent", "trace"),
+        *("place", "protocol", "pipeline", "lab", "fault", "agent", "trace"),
         *("explain", "schema", "demo"),
     )
 
@@ -69,6 +70,7 @@ app.command("smv")(smv.smv)
 app.add_typer(route.app, name="route")
 app.command("paths")(paths.paths)
 app.add_typer(place.app, name="place")
+app.add_typer(protocol.app, name="protocol")
 app.add_typer(pipeline.app, name="pipeline")
 app.add_typer(lab.app, name="lab")
 app.command("agent")(agent.agent)

@@ -77,9 +77,9 @@ def simulate(
 ) -> None:
     """Run the real agents in a simulated world, break it, and check what they promise.
 
-    The same seed gives the same run. What must never happen is a finding: S001 lost, S002
-    doubled, S003 out of order, S004 going round, S005 wrong about what is down, S006 too much
-    memory, S007 left its domain.
+    The same seed gives the same run. What must never happen is a finding: M001 lost, M002
+    doubled, M003 out of order, M004 going round, M005 wrong about what is down, M006 too much
+    memory, M007 left its domain.
     """
     with contract("lab simulate", as_json=as_json):
         from ropewalk.federation.loading import MAX_YAML_MB

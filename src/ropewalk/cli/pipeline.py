@@ -17,11 +17,12 @@ from ropewalk.report.document import Document, Outcome
 
 if TYPE_CHECKING:
     from ropewalk.findings import Finding
+    from ropewalk.pipeline.audit.results import Result
     from ropewalk.pipeline.folders import Work
     from ropewalk.pipeline.session import SparkSession
 
 app = typer.Typer(
-    help="Run traces through Spark: ingest|rates|calibrate|audit|all|stream FOLDER;"
+    help="Run traces through Spark: ingest|rates|calibrate|audit|conform|all|stream FOLDER;"
     " survive|tables FILE.",
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -142,6 +143,29 @@ def audit_(
         summary, findings = _audit(spark, work_of(folder), federation, deadline_ms, horizon)
         outcome: Outcome = "findings" if summary["violations"] else "ok"
         _finish("pipeline audit", outcome, summary, audit_text(summary, folder), findings, as_json)
+
+
+@app.command("conform")
+def conform_(
+    folder: Folder,
+    federation: Federation = None,
+    master: Master = None,
+    remote: Remote = None,
+    as_json: Json = False,
+) -> None:
+    """Hold conversations alone against their protocols; into FOLDER/conformance."""
+    with contract("pipeline conform", as_json=as_json), started(master, remote, folder) as spark:
+        from ropewalk.report.pipeline import conform_text, findings_of
+
+        work = work_of(folder)
+        result, timed = _conform(spark, work, federation)
+        summary = {**result.summary, **timed}
+        outcome: Outcome = "findings" if summary["violations"] else "ok"
+        text, findings = (
+            conform_text(summary, work.conformance),
+            findings_of(result, work.conformance),
+        )
+        _finish("pipeline conform", outcome, summary, text, findings, as_json)
 
 
 @app.command("all")
@@ -272,7 +296,7 @@ def _audit(
     from ropewalk.pipeline.audit.job import audit
     from ropewalk.pipeline.audit.results import against_ledger, result_of
     from ropewalk.pipeline.store import open_store
-    from ropewalk.protocol.automaton import load_automata
+    from ropewalk.protocol.reading import load_automata
     from ropewalk.report.pipeline import findings_of
 
     with _step("audit") as timed:
@@ -293,6 +317,25 @@ def _audit(
             result.summary.update(against_ledger(result.violations, aside, work.ledger))
         result.save(work.audit)
     return {**result.summary, **timed}, findings_of(result, work.audit)
+
+
+def _conform(
+    spark: "SparkSession", work: "Work", federation: Path | None
+) -> tuple["Result", dict[str, float]]:
+    from ropewalk.federation.loading import MAX_YAML_MB
+    from ropewalk.pipeline.audit.conform import conformance
+    from ropewalk.pipeline.audit.results import conformance_of
+    from ropewalk.pipeline.store import open_store
+    from ropewalk.protocol.reading import load_automata
+
+    with _step("conform") as timed:
+        store = open_store(work.store)
+        path = federation or work.federation
+        described = load_from(path, max_mb=MAX_YAML_MB)
+        protocols = load_automata(described.protocols, path.parent)
+        result = conformance_of(conformance(spark, store, described, protocols), store)
+        result.save(work.conformance)
+    return result, timed
 
 
 @contextmanager

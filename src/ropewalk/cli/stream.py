@@ -50,7 +50,7 @@ def stream(
         from ropewalk.pipeline.folders import Work
         from ropewalk.pipeline.stream.job import run
         from ropewalk.pipeline.stream.sources import Folder, Growing, JetStream
-        from ropewalk.protocol.automaton import load_automata
+        from ropewalk.protocol.reading import load_automata
         from ropewalk.report.pipeline import stream_text
 
         if (nats is None) != (stream is None) or (nats and traces):

@@ -75,6 +75,7 @@ def verify(
 
     Every fault of the file is told at once. Then every publisher and subscriber of every topic:
     delivered, in a loop, dropped, sent back, or cut off by a failure that no routing could survive.
+    Then what topics promise: whether overlay, bridges and brokers can keep it.
     """
     with contract("verify", as_json=as_json), reported("verify", sarif, junit) as told:
         start = perf_counter()
@@ -93,6 +94,7 @@ def verify(
             else:
                 result = _verified(federation, failures, pairs, given, most_hops, strict, budget)
                 done, text = _told(result, fix=fix, out=out)
+                done, text = _with_protocols(done, text, federation, path)
         done = replace(done, summary={**done.summary, "seconds": round(perf_counter() - start, 3)})
         told.append(done)
         finish(done, as_json=as_json, text=text)
@@ -164,6 +166,22 @@ def asked_for(failures: list[str] | None) -> list[str] | None:
     if failures is not None and not any(text.strip(" ,") for text in failures):
         raise UsageError("--failures is empty: write none for nothing failed")
     return failures
+
+
+def _with_protocols(
+    done: Document, text: str, federation: "Federation", path: Path
+) -> tuple[Document, str]:
+    """What was found, and what is wrong with the protocols of topics."""
+    if not federation.protocols:
+        return done, text
+    from ropewalk.protocol.reading import load_automata
+    from ropewalk.verify.protocols import protocol_findings
+
+    found = list(protocol_findings(federation, load_automata(federation.protocols, path.parent)))
+    if any(one.severity == "error" for one in found):
+        text += "\nClients cannot keep to their protocols: see the findings."
+        done = replace(done, outcome="findings" if done.outcome == "ok" else done.outcome)
+    return replace(done, findings=[*done.findings, *found]), text
 
 
 def _told(result: "Verification", *, fix: bool, out: Path | None) -> tuple[Document, str]:

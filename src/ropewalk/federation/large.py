@@ -22,7 +22,7 @@ from ropewalk.federation.shape import explain
 from ropewalk.federation.yaml_text import parse
 from ropewalk.findings import Finding, Where
 
-VERSION = b"1"
+VERSION = b"2"
 _VERSION_KEY = b"ropewalk.large"
 _REST = "federation.yaml"
 
@@ -38,6 +38,7 @@ TABLES = {
             ("site", pa.string()),
             ("make", pa.string()),
             ("url", pa.string()),
+            ("watch", pa.string()),
             ("credentials", pa.string()),
             ("address", pa.string()),
             ("takeover", pa.struct([("publishers", _TEXTS), ("subscribers", _TEXTS)])),
@@ -80,6 +81,9 @@ TABLES = {
                         ("within_ms", pa.float64()),
                         ("priority", pa.int8()),
                         ("home", pa.string()),
+                        ("paths", pa.int8()),
+                        ("retained", pa.bool_()),
+                        ("idempotent", pa.bool_()),
                     ]
                 ),
             ),

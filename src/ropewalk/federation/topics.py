@@ -55,6 +55,27 @@ def meeting(topics: Sequence[str]) -> tuple[Ints, Ints]:
     return pairs[:, 0], pairs[:, 1]
 
 
+def meeting_across(ours: Sequence[str], theirs: Sequence[str]) -> tuple[Ints, Ints]:
+    """Pairs of one of ours and one of theirs that have names in common, as numbers in each.
+
+    >>> meeting_across(["a/+", "b"], ["a/x", "b", "c"])
+    (array([0, 1], dtype=int32), array([0, 1], dtype=int32))
+    """
+    here, there = _by_first_level(ours), _by_first_level(theirs)
+    place = {topic: j for j, topic in enumerate(theirs)}
+    met = {(i, place[topic]) for i, topic in enumerate(ours) if topic in place}
+    for i, topic in enumerate(ours):
+        if is_pattern(topic):
+            near = _candidates(topic, there, len(theirs))
+            met |= {(i, j) for j in near if common(topic, theirs[j]) is not None}
+    for j, topic in enumerate(theirs):
+        if is_pattern(topic):
+            near = _candidates(topic, here, len(ours))
+            met |= {(i, j) for i in near if common(topic, ours[i]) is not None}
+    pairs = np.array(sorted(met), np.int32).reshape(-1, 2)
+    return pairs[:, 0], pairs[:, 1]
+
+
 def held(patterns: Iterable[str], topics: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Each pattern with each topic, or narrower pattern, that it stands for.
 

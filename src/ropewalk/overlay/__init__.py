@@ -6,8 +6,8 @@ share), `serial` and `gazette` (what is known), `interface` and `liveness` (who 
 `shipping` (from link to link), `lane`, `runs`, `relaunch`, `holdings` and `custody` (what an origin
 keeps), `arrivals` and `order/` (what is delivered, and when), `interests` and `retained` (who wants
 what), `front` (the broker's clients), `epochs` (new charts), `totals` (one order for all), `parts`,
-`logbook`, `council/` and `managing` (what agents decide together), `hook` (protocols), `agent` (all
-of it), `view`. Then `simulate/`, which drives and breaks it.
+`logbook`, `council/` and `managing` (what agents decide together), `talk/` (protocols), `agent`
+(all of it), `view`. Then `simulate/`, which drives and breaks it.
 
 >>> from ropewalk import generate
 >>> from ropewalk.overlay import Agent, Setup, chart_of, rules_of

@@ -40,6 +40,7 @@ from ropewalk.overlay.parts import NEVER, Part
 from ropewalk.overlay.setup import Setup
 from ropewalk.overlay.shipping import Shipping, View
 from ropewalk.overlay.standby import Standby
+from ropewalk.overlay.talk.talking import Talking
 from ropewalk.overlay.totals import Totals
 from ropewalk.overlay.view import LetterId, custody_of, memory_of, records_of, things_of
 from ropewalk.overlay.words import (
@@ -92,10 +93,11 @@ class Agent:
             reachable=self.reachable,
         )
         self.shipping.stranded = self.interests.stranded
+        self.talking = Talking(deck, setup.protocols)
         self.front = Front(
             *(deck, setup.rules, self.shipping, self.keeper, self.interests),
             book=self.book,
-            messengers=setup.messengers,
+            talking=self.talking,
             deliver_local=setup.deliver_local,
         )
         self.arrivals.deliver = self.front.deliver
@@ -109,7 +111,7 @@ class Agent:
         self.epochs = Epochs(
             deck, self.gazette, self.liveness, self.shipping, self.keeper, self.reachable
         )
-        self.parts: list[Part] = []
+        self.parts: list[Part] = [self.talking] if setup.protocols else []
         if self.totals.topics:
             self.parts += [self.totals.sequencer, self.totals.desk]
         self.managing: Managing | None = None

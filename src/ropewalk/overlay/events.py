@@ -174,6 +174,8 @@ class Refused(Struct, frozen=True, gc=False):
     ticket: Any
     reason: str
     event: Published
+    final: bool = False
+    """It will not be taken later either."""
 
 
 class Confirmed(Struct, frozen=True, gc=False):

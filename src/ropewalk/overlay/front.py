@@ -3,11 +3,11 @@
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from ropewalk.overlay.client_ids import ClientIds, ClientKey, key_of
 from ropewalk.overlay.custody import Custody
 from ropewalk.overlay.deck import Deck
 from ropewalk.overlay.events import (
@@ -20,13 +20,13 @@ from ropewalk.overlay.events import (
     Subscribed,
     Unsubscribed,
 )
-from ropewalk.overlay.hook import Messenger
 from ropewalk.overlay.interests import Interests
-from ropewalk.overlay.lane import DATA, FREE, HOME, LOCAL, Kept, KeptRun, Lane, Taken
+from ropewalk.overlay.lane import DATA, FREE, HOME, LOCAL, Kept, Lane, Taken
 from ropewalk.overlay.logbook import Logbook
 from ropewalk.overlay.retained import Value, Values
 from ropewalk.overlay.rules import UNORDERED, Rule, Rules
 from ropewalk.overlay.shipping import Shipping
+from ropewalk.overlay.talk.talking import Answer, Talking
 from ropewalk.overlay.words import Address, Item, Letter, Parcel, Run
 
 if TYPE_CHECKING:
@@ -43,20 +43,12 @@ class Plan(Struct, frozen=True, gc=False):
     lanes: Sequence[Lane]
     """In which they are kept."""
     domain: int
-    messenger: Messenger | None
+    protocol: str | None
+    """What they follow, if that is known here."""
     why: str | None
     """Why none of them can be taken."""
     runs: bool
     """Those that come together are kept in one lane, and nothing more is asked of them."""
-
-
-_client_id = attrgetter("key")
-ClientKey = tuple[str, str, str]
-"""A client's own id of a message is its own: topic, producer, id."""
-
-
-def _key(message: Published | Letter) -> ClientKey:
-    return message.topic, message.producer, message.key
 
 
 class Front:
@@ -71,13 +63,14 @@ class Front:
         interests: Interests,
         *,
         book: Logbook,
-        messengers: dict[str, Messenger],
+        talking: Talking,
         deliver_local: bool,
     ) -> None:
         self._deck, self._rules, self._shipping = deck, rules, shipping
         self._custody, self._interests = custody, interests
         self._when_safe = book.when_safe
-        self._messengers, self._deliver_local = messengers, deliver_local
+        self._talking, self._deliver_local = talking, deliver_local
+        talking.ready, talking.answered, talking.release = self._could, self._judged, self._release
         most = deck.settings.streams
         self.values, self.seen = Values(most), Values(most)
         """Last values: of this origin's own topics, and of what was delivered here."""
@@ -92,10 +85,7 @@ class Front:
         self.numbers: OrderedDict[str, int] = OrderedDict()
         self._used = 0
         """Topics whose number is no longer remembered have used none above this."""
-        self.keys: OrderedDict[ClientKey, Letter] = OrderedDict()
-        """Ids that clients gave their messages: the same one twice is one message."""
-        self._taking: dict[ClientKey, list[Any]] = {}
-        """Of messages that are not safe yet: the tickets of those that repeat them."""
+        self.ids = ClientIds(deck)
 
     # --- knowing who subscribes -------------------------------------------------------------
 
@@ -130,8 +120,8 @@ class Front:
             plan = plans.get(event.topic)
             if plan is None:
                 plan = plans[event.topic] = self._plan(event.topic)
-            key = _key(event) if event.key else None
-            if key is None or not self._known_before(key, event.ticket):
+            key = key_of(event)
+            if key is None or not self.ids.repeats(key, event.ticket):
                 self._publish(event, plan, key)
 
     def burst(self, event: Burst) -> None:
@@ -156,11 +146,11 @@ class Front:
         """Those that have no id, or one that has not come before."""
         new = []
         for one in event.each():
-            if one.key:
-                key = _key(one)
-                if self._known_before(key, one.ticket):
+            key = key_of(one)
+            if key is not None:
+                if self.ids.repeats(key, one.ticket):
                     continue
-                self._taking[key] = []
+                self.ids.taking(key)
             new.append(one)
         return Burst(
             event.topic,
@@ -188,7 +178,8 @@ class Front:
         self._deck.out.append(AcceptedRun(tickets, run))
         if run.keys or self._deliver_local:
             for letter in run.letters():
-                again = self._remember(_key(letter), letter) if letter.key else ()
+                key = key_of(letter)
+                again = () if key is None else self.ids.taken(key, letter)
                 for ticket in again:
                     self._deck.out.append(Accepted(ticket, letter))
                 if self._deliver_local:
@@ -202,19 +193,23 @@ class Front:
         domain = self._deck.chart.domain[self._deck.me] if rule.local else -1
         why = self._objection(rule, to, kind)
         lanes = self._custody.lanes_to(to, kind) if rule.custody and not why else []
-        messenger = self._messengers.get(topic)
-        special = messenger or why or rule.exactly_once or rule.retained or kind != DATA
+        protocol = rule.protocol if rule.protocol in self._talking else None
+        special = protocol or why or rule.exactly_once or rule.retained or kind != DATA
         runs = not special and len(lanes) == 1 and rule.paths == 1 and rule.order != "priority"
-        return Plan(rule, kind, to, lanes, domain, messenger, why, runs)
+        return Plan(rule, kind, to, lanes, domain, protocol, why, runs)
 
     def _publish(self, event: Published, plan: Plan, key: ClientKey | None) -> None:
-        stamp, why = None, None
-        if plan.messenger is not None:
-            stamp, why = plan.messenger.stamp(event.payload, event.producer)
-        why = why or plan.why or self._custody.objection(plan.lanes)
+        why = plan.why or self._custody.objection(plan.lanes)
         if why:
             self._deck.out.append(Refused(event.ticket, why, event))
-            return
+        elif plan.protocol is None:
+            self._take(event, plan, key, None)
+        else:
+            answer = self._talking.say(plan.protocol, event, judged=plan.rule.custody)
+            if not answer.waits:
+                self._say(event, plan, key, answer)
+
+    def _take(self, event: Published, plan: Plan, key: ClientKey | None, stamp: Any) -> None:
         letter = self._letter(event, plan, stamp)
         if plan.rule.custody:
             self._into_custody(event.ticket, letter, plan, key)
@@ -222,14 +217,27 @@ class Front:
             self._pass_on(letter, plan.to)
             self._accepted(event.ticket, letter, key, None, self._deliver_local)
 
-    def _known_before(self, key: ClientKey, ticket: Any) -> bool:
-        if key in self._taking:
-            self._taking[key].append(ticket)
-        elif key in self.keys:
-            self._deck.out.append(Accepted(ticket, self.keys[key]))
+    # --- conversations ----------------------------------------------------------------------
+
+    def _say(self, event: Published, plan: Plan, key: ClientKey | None, answer: Answer) -> None:
+        """What a messenger has answered."""
+        if answer.why is not None:
+            self._deck.out.append(Refused(event.ticket, answer.why, event, final=True))
         else:
-            return False
-        return True
+            self._take(event, plan, key, answer.token)
+
+    def _could(self, event: Published) -> bool:
+        """Whether a publication could be taken now, if its conversation allows it."""
+        plan = self._plan(event.topic)
+        return not (plan.why or self._custody.objection(plan.lanes))
+
+    def _judged(self, event: Published, answer: Answer) -> None:
+        """A publication that waited for its turn."""
+        self._say(event, self._plan(event.topic), key_of(event), answer)
+
+    def _release(self, letter: Letter) -> None:
+        """A letter that waited in a conversation."""
+        self._hand_over(letter, late=False)
 
     def _objection(self, rule: Rule, destinations: tuple[int, ...], kind: int) -> str | None:
         if self.leaving:
@@ -276,7 +284,7 @@ class Front:
     def _into_custody(self, ticket: Any, letter: Letter, plan: Plan, key: ClientKey | None) -> None:
         taken, count = None, 0
         if key is not None:
-            self._taking[key] = []
+            self.ids.taking(key)
         if not plan.lanes:
             count = self._deck.write(Kept(letter, (), plan.rule.order)) if key else 0
         elif plan.rule.exactly_once:
@@ -285,6 +293,10 @@ class Front:
         else:
             # Sent before it is safe: if it is lost with this agent, nobody was told that it is.
             count = self._custody.send(letter, plan.lanes, plan.rule)
+        if plan.protocol is not None:
+            self._talking.kept(plan.protocol, letter)
+            if not self._deliver_local and self._interests.subscribers(letter.topic):
+                self._talking.arrived(plan.protocol, letter)  # the broker itself has delivered it
         local = self._deliver_local and plan.kind != HOME
         self._when_safe(count, partial(self._accepted, ticket, letter, key, taken, local))
 
@@ -292,7 +304,7 @@ class Front:
         self, ticket: Any, letter: Letter, key: ClientKey | None, taken: Taken | None, local: bool
     ) -> None:
         out = self._deck.out
-        again = self._remember(key, letter) if key is not None else ()
+        again = self.ids.taken(key, letter) if key is not None else ()
         if letter.retain and self.values.put(letter):
             self._deck.write(Value(letter))
         out.append(Accepted(ticket, letter))
@@ -302,13 +314,6 @@ class Front:
             self._custody.release(taken)
         if local:
             self.deliver(letter, late=False)
-
-    def _remember(self, key: ClientKey, letter: Letter) -> Iterable[Any]:
-        """Know a client's id from now on; returns the tickets of those that repeated it."""
-        self.keys[key] = letter
-        if len(self.keys) > self._deck.settings.streams:
-            self.keys.popitem(last=False)
-        return self._taking.pop(key, ())
 
     def _pass_on(self, letter: Letter, destinations: tuple[int, ...]) -> None:
         """Without custody: sent once, and forgotten."""
@@ -324,11 +329,11 @@ class Front:
 
     def deliver(self, letter: Letter, late: bool) -> None:
         """A letter that is in order and not a double."""
-        messenger = self._messengers.get(letter.topic)
-        if messenger is None:
+        own = letter.origin == self._deck.me and not self._interests.subscribers(letter.topic)
+        if letter.stamp is None or late or own:
             self._hand_over(letter, late)
             return
-        for one in messenger.arrived(letter):
+        for one in self._talking.arrived(self._rules.of(letter.topic).protocol, letter):
             self._hand_over(one, late)
 
     def _hand_over(self, letter: Letter, late: bool) -> None:
@@ -386,13 +391,10 @@ class Front:
         for record in records:
             if isinstance(record, Value):
                 self.values.put(record.letter)
-            elif isinstance(record, Kept) and record.letter.key:
-                self._remember(_key(record.letter), record.letter)
-            elif isinstance(record, KeptRun) and record.run.keys:
-                for letter in filter(_client_id, record.run.letters()):
-                    self._remember(_key(letter), letter)
+            else:
+                self.ids.recover(record)
 
     def state(self) -> Iterator[object]:
         """Records that stand for values and ids."""
         yield from self.values.state()
-        yield from (Kept(letter, (), "none") for letter in self.keys.values())
+        yield from self.ids.state()

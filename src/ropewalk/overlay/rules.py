@@ -43,6 +43,8 @@ class Rule:
     home: str | None
     paths: int
     retained: bool
+    protocol: str | None = None
+    """What its messages follow."""
 
 
 def rule_of(topic: Topic) -> Rule:
@@ -59,6 +61,7 @@ def rule_of(topic: Topic) -> Rule:
         home=contract.home,
         paths=contract.paths,
         retained=contract.retained,
+        protocol=topic.protocol,
     )
 
 

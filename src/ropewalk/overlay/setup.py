@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 from ropewalk.overlay.chart import Chart
 from ropewalk.overlay.council.settings import Pace
-from ropewalk.overlay.hook import Messenger
 from ropewalk.overlay.rules import Rules
 from ropewalk.overlay.settings import Settings
+from ropewalk.protocol.automaton import Automaton
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,8 +25,8 @@ class Setup:
     them on by themselves need not."""
     alternates: dict[int, tuple[int, ...]] = field(default_factory=dict)
     """Second paths to some destinations, as links."""
-    messengers: dict[str, Messenger] = field(default_factory=dict)
-    """Protocols on topics."""
+    protocols: Mapping[str, Automaton] = field(default_factory=dict)
+    """By the names that topics know them by."""
     items: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Topics that are moved together."""
     disconnects: bool = True

@@ -34,8 +34,9 @@ def memory_of(agent: "Agent") -> dict[str, int]:
         "numbering": agent.totals.held,
         "items": len(agent.gazette.items),
         "pending floods": sum(len(face.pending) for face in faces),
-        "keys": len(agent.front.keys),
+        "keys": len(agent.front.ids),
         "numbers": len(agent.front.numbers),
+        "talk": agent.talking.held,
         "values": len(agent.front.values.letters) + len(agent.front.seen.letters),
     }
 

@@ -26,7 +26,7 @@ class Work:
         inside = self.folder / "traces"
         if inside.is_dir():
             return [inside]
-        ours = (self.store, self.rates, self.audit, self.ledger)
+        ours = (self.store, self.rates, self.audit, self.conformance, self.ledger)
         found = [one for one in sorted(self.folder.iterdir()) if one not in ours and _traced(one)]
         return found or [self.folder]
 
@@ -59,6 +59,11 @@ class Work:
     def audit(self) -> Path:
         """What an audit is written to."""
         return self.folder / "audit"
+
+    @property
+    def conformance(self) -> Path:
+        """What was found of conversations alone."""
+        return self.folder / "conformance"
 
 
 def save_folder(folder: Path, names: Collection[str], write: Callable[[Path], object]) -> None:

@@ -1,206 +1,187 @@
-"""A protocol as a deterministic automaton, and the file that states it.
+"""A protocol as a deterministic automaton over letters: integers inside, names at the border.
 
-    protocol: order-entry
-    initial: idle
-    accepting: [done]
-    transitions:
-      - idle -> asked: request
-      - asked -> done: offer
-
-A state is what a transition names. States and labels keep the order in which the file names them.
+A letter is what may happen in a conversation: a message that one role sends to another, told apart
+by its guards where the file has any, or a deadline that passes at a role and that nobody else sees.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import yaml
 
-from ropewalk.errors import UsageError
+from ropewalk.protocol.guards import Guard
 
 NOT_ALLOWED = -1
-MOST = 32_767
+NOBODY = -1
+MOST_STATES = 32_767
 """States are numbered in 16 bits."""
 
-_KEYS = ("protocol", "initial", "accepting", "transitions")
-_SHAPE = "write - FROM -> TO: LABEL"
+Table = npt.NDArray[np.int16]
+Place = Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """Something that may happen: a message from a role to a role, or a deadline of one role."""
+
+    name: str
+    message: str
+    sender: int = NOBODY
+    """The role's number; nobody's in a file that names no roles."""
+    receiver: int = NOBODY
+    """Nobody's if it is a deadline."""
+    holding: tuple[int, ...] = ()
+    """Which of the message's guards hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """A role leaves a state so long after it came there."""
+
+    state: int
+    letter: int
+    after_us: int
+    role: int
+
+
+@dataclass(frozen=True, eq=False)
 class Automaton:
-    """A protocol: `table[state, label]` is the next state, or -1 where the label is not allowed."""
+    """A protocol: `table[state, letter]` is the next state, or -1 where it is not allowed."""
 
     name: str
     states: tuple[str, ...]
-    labels: tuple[str, ...]
+    letters: tuple[Letter, ...]
     initial: int
     accepting: frozenset[int]
-    table: npt.NDArray[np.int16]
+    table: Table
+    roles: tuple[str, ...] = ()
+    guards: Mapping[str, tuple[Guard, ...]] = field(default_factory=dict)
+    """By message, those that tell its letters apart."""
+    deadlines: tuple[Deadline, ...] = ()
+    conversation: Place = field(default_factory=lambda: {"header": "conversation"})
+    """Where a message says which conversation it belongs to: a header or a field."""
+    message: Place = field(default_factory=lambda: {"header": "message"})
+    """Where it says what it is."""
+    lines: tuple[int, ...] = ()
+    """Where each state is first named in the file."""
+    file: str = "<memory>"
 
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """The letters' names."""
+        return tuple(letter.name for letter in self.letters)
 
-@dataclass(frozen=True, slots=True)
-class _Transition:
-    source: str
-    target: str
-    label: str
-    line: int
+    @cached_property
+    def number(self) -> Mapping[str, int]:
+        """The letters' numbers by name."""
+        return {letter.name: i for i, letter in enumerate(self.letters)}
 
+    @cached_property
+    def of_message(self) -> Mapping[str, tuple[int, ...]]:
+        """The letters that a message may be."""
+        found: dict[str, list[int]] = {}
+        for i, letter in enumerate(self.letters):
+            if letter.receiver != NOBODY or letter.sender == NOBODY:
+                found.setdefault(letter.message, []).append(i)
+        return {message: tuple(some) for message, some in found.items()}
 
-def load_automaton(path: Path | str) -> Automaton:
-    """The protocol in a file; raises UsageError if it cannot be read or makes no sense."""
-    try:
-        text = Path(path).read_text("utf-8")
-    except UnicodeDecodeError:
-        raise UsageError(f"{path}: this is not text: save the protocol as UTF-8") from None
-    except OSError as error:
-        reason = error.strerror or "no reason given"
-        raise UsageError(f"{path}: cannot be read ({reason}): name a protocol file") from None
-    return automaton(text, file=str(path))
-
-
-def load_automata(protocols: Mapping[str, str], folder: Path) -> dict[str, Automaton]:
-    """The protocols of a federation by name; their files are named from its folder."""
-    return {name: load_automaton(folder / path) for name, path in protocols.items()}
-
-
-def automaton(text: str, *, file: str = "protocol") -> Automaton:
-    """The protocol in a text; raises UsageError, with the line, if it makes no sense.
-
-    >>> one = automaton(
-    ...     "{protocol: p, initial: idle, accepting: [done], transitions: [idle -> done: ask]}"
-    ... )
-    >>> one.states, one.labels, one.table.tolist()
-    (('idle', 'done'), ('ask',), [[1], [-1]])
-    """
-    return _Reader(file).read(text)
-
-
-@dataclass(frozen=True, slots=True)
-class _Reader:
-    """Reads one text; the file's name goes into what it says of faults."""
-
-    file: str
-
-    def fault(self, line: int, what: str) -> UsageError:
-        return UsageError(f"{self.file}:{line}: {what}")
-
-    def read(self, text: str) -> Automaton:
-        sections = self.sections(self.root(text))
-        name = self.text(sections["protocol"], "the protocol's name", "write protocol: NAME")
-        transitions = list(self.transitions(sections["transitions"]))
-        states = {state: i for i, state in enumerate(dict.fromkeys(_states(transitions)))}
-        labels = {
-            label: i for i, label in enumerate(dict.fromkeys(one.label for one in transitions))
-        }
-        if len(states) > MOST:
-            raise self.fault(1, f"it has {len(states):,} states: write at most {MOST:,}")
-        initial = self.state(sections["initial"], "initial", states)
-        accepting = [
-            self.state(node, "accepting", states) for node in self.accepting(sections["accepting"])
-        ]
-        table = self.table(transitions, states, labels)
-        return Automaton(name, tuple(states), tuple(labels), initial, frozenset(accepting), table)
-
-    def root(self, text: str) -> yaml.Node:
-        try:
-            node: yaml.Node | None = yaml.compose(text, Loader=yaml.SafeLoader)
-        except yaml.MarkedYAMLError as error:
-            line = error.problem_mark.line + 1 if error.problem_mark else 1
-            problem = error.problem or "this is not YAML"
-            raise self.fault(line, f"{problem}: mend the YAML here or just above") from None
-        except yaml.reader.ReaderError as error:
-            line = text.count("\n", 0, error.position) + 1
-            raise self.fault(line, "a character that no text has: remove it") from None
-        except RecursionError:
-            raise self.fault(1, f"it is nested too deeply: {_SHAPE}") from None
-        if node is None:
-            raise self.fault(1, f"it is empty: write {', '.join(_KEYS)}")
-        return node
-
-    def sections(self, root: yaml.Node) -> dict[str, yaml.Node]:
-        """The file's four keys and their values."""
-        if not isinstance(root, yaml.MappingNode):
-            raise self.fault(_line(root), f"this is no map: write {', '.join(_KEYS)}")
-        found: dict[str, yaml.Node] = {}
-        for key, value in root.value:
-            name = str(key.value)
-            if name not in _KEYS:
-                raise self.fault(_line(key), f"{name!r} is not known: use {', '.join(_KEYS)}")
-            if name in found:
-                raise self.fault(_line(key), f"{name} is written twice: keep one of them")
-            found[name] = value
-        for name in _KEYS:
-            if name not in found:
-                raise self.fault(_line(root), f"{name} is missing: add {name}:")
+    @cached_property
+    def rows(self) -> list[list[int]]:
+        """The table as lists: a single look-up is several times as fast as in an array."""
+        found: list[list[int]] = self.table.tolist()
         return found
 
-    def text(self, node: yaml.Node, what: str, write: str) -> str:
-        if not isinstance(node, yaml.ScalarNode):
-            raise self.fault(_line(node), f"{what} is no text: {write}")
-        text = str(node.value).strip()
-        if not text:
-            raise self.fault(_line(node), f"{what} is empty: {write}")
-        return text
+    @cached_property
+    def due(self) -> Mapping[tuple[int, int], Deadline]:
+        """Deadlines by the state that they leave and the role whose they are."""
+        return {(one.state, one.role): one for one in self.deadlines}
 
-    def accepting(self, node: yaml.Node) -> list[yaml.Node]:
-        if not isinstance(node, yaml.SequenceNode) or not node.value:
-            raise self.fault(_line(node), "accepting names no states: write accepting: [STATE]")
-        return list(node.value)
+    def role(self, name: str) -> int:
+        """A role's number."""
+        return self.roles.index(name)
 
-    def state(self, node: yaml.Node, where: str, states: dict[str, int]) -> int:
-        name = self.text(node, f"a state of {where}", f"write {where} with a state's name")
-        if name not in states:
-            known = ", ".join(list(states)[:8])
-            what = f"{where} names the state {name!r}, which no transition has"
-            raise self.fault(_line(node), f"{what}: use one of {known}")
-        return states[name]
+    def said_by(self, role: int) -> tuple[int, ...]:
+        """Letters that are a role's own to say or, as its deadlines, to take."""
+        return tuple(i for i, letter in enumerate(self.letters) if letter.sender == role)
 
-    def transitions(self, node: yaml.Node) -> Iterator[_Transition]:
-        if not isinstance(node, yaml.SequenceNode) or not node.value:
-            raise self.fault(_line(node), f"there are no transitions: {_SHAPE}")
-        for entry in node.value:
-            if not isinstance(entry, yaml.MappingNode) or len(entry.value) != 1:
-                raise self.fault(_line(entry), f"this is no transition with a label: {_SHAPE}")
-            [(arrow, label)] = entry.value
-            ends = self.ends(arrow)
-            yield _Transition(*ends, self.text(label, "the label", _SHAPE), _line(arrow))
+    def heard_by(self, role: int) -> tuple[int, ...]:
+        """Letters that a role gets from others."""
+        return tuple(i for i, letter in enumerate(self.letters) if letter.receiver == role)
 
-    def ends(self, arrow: yaml.Node) -> tuple[str, str]:
-        text = self.text(arrow, "the transition", _SHAPE)
-        ends = [end.strip() for end in text.split("->")]
-        if len(ends) != 2 or not all(ends):
-            raise self.fault(_line(arrow), f"{text!r} is not one arrow between states: {_SHAPE}")
-        return ends[0], ends[1]
+    def letter_of(self, message: str, fields: Any = None) -> int | None:
+        """The letter that a message with these fields is; None if the protocol has none.
 
-    def table(
-        self, transitions: list[_Transition], states: dict[str, int], labels: dict[str, int]
-    ) -> npt.NDArray[np.int16]:
-        table = np.full((len(states), len(labels)), NOT_ALLOWED, np.int16)
-        first: dict[tuple[str, str], _Transition] = {}
-        for one in transitions:
-            known = first.setdefault((one.source, one.label), one)
-            if known is not one:
-                raise self.fault(one.line, _two_ways(known, one))
-            table[states[one.source], labels[one.label]] = states[one.target]
-        table.flags.writeable = False
-        return table
+        >>> from ropewalk.protocol import automaton
+        >>> one = automaton('''
+        ... {protocol: p, initial: idle, accepting: [big], messages: {a -> b: [order]},
+        ...  transitions: [{idle -> big: {message: order, when: amount > 100}}]}''')
+        >>> one.labels[one.letter_of("order", {"amount": 500})]
+        'order[amount > 100]'
+        """
+        found = self.of_message.get(message)
+        if found is None:
+            return None
+        guards = self.guards.get(message)
+        if not guards:
+            return found[0]
+        holding = tuple(i for i, guard in enumerate(guards) if guard.holds(fields))
+        return next((one for one in found if self.letters[one].holding == holding), None)
+
+    def walk(self, letters: Iterable[int], state: int | None = None) -> int:
+        """The state after some letters, or -1 if one of them is not allowed."""
+        at, rows = self.initial if state is None else state, self.rows
+        for letter in letters:
+            if at < 0:
+                break
+            at = rows[at][letter]
+        return at
+
+    @cached_property
+    def reachable(self) -> frozenset[int]:
+        """States to which letters lead from the initial one."""
+        seen, edge = {self.initial}, [self.initial]
+        while edge:
+            for state in self.rows[edge.pop()]:
+                if state >= 0 and state not in seen:
+                    seen.add(state)
+                    edge.append(state)
+        return frozenset(seen)
+
+    @cached_property
+    def hopeless(self) -> frozenset[int]:
+        """States from which no accepting one can be reached."""
+        back: dict[int, list[int]] = {}
+        for state, row in enumerate(self.rows):
+            for to in row:
+                back.setdefault(to, []).append(state)
+        good, edge = set(self.accepting), list(self.accepting)
+        while edge:
+            for state in back.get(edge.pop(), ()):
+                if state not in good:
+                    good.add(state)
+                    edge.append(state)
+        return frozenset(range(len(self.states))) - good
 
 
-def _states(transitions: list[_Transition]) -> Iterator[str]:
-    for one in transitions:
-        yield from (one.source, one.target)
-
-
-def _two_ways(known: _Transition, one: _Transition) -> str:
-    if known.target == one.target:
-        return f"this transition is also in line {known.line}: keep one of them"
-    return (
-        f"{one.label!r} leads from {one.source!r} to {one.target!r}, and in line {known.line} to "
-        f"{known.target!r}: give each its own label"
-    )
-
-
-def _line(node: yaml.Node) -> int:
-    return int(node.start_mark.line) + 1
+def plain_automaton(
+    table: npt.ArrayLike,
+    *,
+    senders: Iterable[int] | None = None,
+    initial: int = 0,
+    accepting: Iterable[int] | None = None,
+    roles: tuple[str, ...] = ("A", "B"),
+    name: str = "plain",
+) -> Automaton:
+    """An automaton of a bare table: letters a, b, c ..., of two roles; all of A's by default."""
+    steps = np.asarray(table, np.int16)
+    steps.flags.writeable = False
+    count = steps.shape[1]
+    by = [0] * count if senders is None else list(senders)
+    names = [chr(97 + i) if count <= 26 else f"m{i}" for i in range(count)]
+    letters = tuple(Letter(one, one, who, 1 - who) for one, who in zip(names, by, strict=True))
+    states = tuple(map(str, range(len(steps))))
+    last = frozenset(range(len(steps)) if accepting is None else accepting)
+    return Automaton(name, states, letters, initial, last, steps, roles)

@@ -1,5 +1,6 @@
 """What jobs of the pipeline did, in words, for a terminal 80 columns wide."""
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -88,6 +89,7 @@ def audit_text(summary: dict[str, Any], folder: Path) -> str:
         lines.append(
             f"  {one['code']} {known[one['code']].name}: not checked{where}: {one['reason']}"
         )
+    lines += conversation_lines(summary["conversations"])
     if "missed" in summary:
         lines.append(
             f"against the ledger: {summary['missed']} missed, {summary['spurious']} too many,"
@@ -96,6 +98,24 @@ def audit_text(summary: dict[str, Any], folder: Path) -> str:
     if summary["violations"]:
         lines.append(f"`ropewalk trace show {folder} 1` shows the rows behind the first")
     return "\n".join(lines)
+
+
+def conversation_lines(conversations: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
+    """How the conversations of each protocol ended."""
+    for protocol, counts in conversations.items():
+        total = sum(counts.values())
+        told = f"{counts['ended']:,} ended, {counts['open']:,} open, {counts['left']:,} left it"
+        unknown = f", {counts['unknown']:,} cannot be told" if counts["unknown"] else ""
+        yield f"  {protocol}: {total:,} conversations: {told}{unknown}"
+
+
+def conform_text(summary: dict[str, Any], folder: Path) -> str:
+    """How conversations ended, and where those are that left their protocol."""
+    lines = [f"{summary['violations']:,} violations in {summary['events']:,} rows"]
+    lines += conversation_lines(summary["conversations"])
+    if not summary["conversations"]:
+        lines.append("  no topic of the federation names a protocol, or nobody talked on it")
+    return "\n".join([*lines, f"Wrote {folder}."])
 
 
 def all_text(summary: dict[str, Any], folder: Path) -> str:

@@ -62,6 +62,8 @@ def _verdict(result: Verification, summary: Mapping[str, Any]) -> str:
         return "Could not decide within the budget: what is counted is only what was looked at."
     if codes and codes <= {"V007", "V008"}:
         return "All that any routing could deliver is delivered, but more is required."
+    if codes and all(code.startswith("S") for code in codes):
+        return "Everything that could be delivered is delivered, but not as promised."
     if codes:
         return "The configuration is not right: see the findings."
     if not summary["pairs"]:

@@ -201,11 +201,11 @@ def _grow_by_cost(net: Any, to: int, state: Any, heap: Any) -> int:
 
 
 @kernel
-def fill_rows(net: Any, start: int, stop: int, rows: Any) -> None:
-    """Next hops to the brokers `start` to `stop`, a row for each."""
+def fill_rows(net: Any, start: int, stop: int, rows: Any, base: int = 0) -> None:
+    """Next hops to the brokers `start` to `stop`, a row for each, counted from `base` on."""
     if net.uniform:
         for block in range(start, stop, 64):
-            _fill_by_levels(net, block, min(block + 64, stop), rows)
+            _fill_by_levels(net, block, min(block + 64, stop), rows, base)
         return
     brokers = len(net.nodes) - 1
     state = np.empty(brokers, STATE)
@@ -213,7 +213,7 @@ def fill_rows(net: Any, start: int, stop: int, rows: Any) -> None:
     for to in range(start, stop):
         grow(net, to, state, heap)
         for u in range(brokers):
-            rows[to, u] = state[u].hop
+            rows[to - base, u] = state[u].hop
 
 
 _SEQUENCE = 0x03F79D71B4CB0A89
@@ -224,7 +224,7 @@ for _bit in range(64):
 
 
 @kernel
-def _fill_by_levels(net: Any, start: int, stop: int, rows: Any) -> None:
+def _fill_by_levels(net: Any, start: int, stop: int, rows: Any, base: int) -> None:
     """Trees to up to 64 brokers at once, a bit for each, level by level.
 
     A broker's neighbours are asked in ascending order, so the first that has a bit is the canonical
@@ -239,8 +239,8 @@ def _fill_by_levels(net: Any, start: int, stop: int, rows: Any) -> None:
         every |= bit
         seen[to] |= bit
         edge[to] |= bit
-        rows[to, :] = NOWHERE
-        rows[to, to] = to
+        rows[to - base, :] = NOWHERE
+        rows[to - base, to] = to
     growing = True
     while growing:
         growing = False
@@ -258,7 +258,7 @@ def _fill_by_levels(net: Any, start: int, stop: int, rows: Any) -> None:
                     lowest = found & (~found + np.uint64(1))
                     found ^= lowest
                     place = _PLACE[(lowest * np.uint64(_SEQUENCE)) >> np.uint64(58)]
-                    rows[start + place, u] = v
+                    rows[start - base + place, u] = v
         for u in range(brokers):
             seen[u] |= fresh[u]
             edge[u] = fresh[u] if net.nodes[u].transit else np.uint64(0)

@@ -16,6 +16,7 @@ from ropewalk.routing.table import Table
 from ropewalk.routing.trees import Longs
 from ropewalk.verify.bridges import Flooding, apart, flooding_of, rescue_of
 from ropewalk.verify.check import GOING_ON, Check, Sight, prepare
+from ropewalk.verify.contracts.findings import Contracts, contracts_of
 from ropewalk.verify.demand import Demand, demand_of, every_pair
 from ropewalk.verify.faults import Fault, bad_records, faults_of, finding_of
 from ropewalk.verify.promises import MOST as MOST_PROMISES
@@ -83,12 +84,31 @@ class Verification:
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
-        """Everything that is wrong: bad paths, bridges, promises, rules of reconfiguration."""
+        """Everything that is wrong: bad paths, bridges, requirements, take-overs, contracts."""
+        return (*self._on_the_way, *self.contracts.findings)
+
+    @cached_property
+    def _on_the_way(self) -> list[Finding]:
         found = [finding_of(self.check, fault) for fault in self.faults]
         found += self.flooding.findings
         found += kept_promises(self.check, self.fates, self.stranded, strict=self.strict)
         found += reconfiguration(self.check.federation)
-        return tuple(found)
+        return found
+
+    @cached_property
+    def contracts(self) -> Contracts:
+        """What cannot be kept of the topics' contracts; nothing if only pairs were asked for."""
+        if not self.contracts_checked:
+            return Contracts()
+        told = {one.code for one in self._on_the_way}
+        demands = self.check.demand, self.flooding.bridged
+        return contracts_of(self.check.federation, *demands, told=told)
+
+    @property
+    def contracts_checked(self) -> bool:
+        """Whether there was time, and topics were asked after."""
+        asked = len(self.check.demand.topic) or len(self.flooding.bridged.topic)
+        return bool(asked) and self.decided
 
     @property
     def outcome(self) -> Outcome:
@@ -131,7 +151,9 @@ class Verification:
             "cut_scenarios": int((self._cut[1:] > 0).sum()),
             "paths_tested": self.sight.tested,
             "paths_total": self.check.demand.pairs,
-            "not_checked": not_checked(federation, self.check.most_hops),
+            "not_checked": not_checked(federation, self.check.most_hops)
+            + ([] if self.decided else ["contracts"]),
+            "contracts": dict(self.contracts.counts),
             "all_told": self._told[1]
             and all(seen.complete for seen in self.sight.seen)
             and sum(one.code in ("V007", "V008") for one in self.findings) < MOST_PROMISES,
@@ -235,7 +257,6 @@ def not_checked(federation: Federation, most_hops: int | None) -> list[str]:
     found = {
         "contract.within_ms": any(one.contract.within_ms is not None for one in topics),
         "requirements.regions (ropewalk paths does)": federation.requirements.regions is not None,
-        "qos of bridges": bridged,
         "scope: domain over bridges": bridged and any(one.scope == "domain" for one in topics),
         "--most-hops over bridges": bridged and most_hops is not None,
     }

@@ -13,6 +13,7 @@ from ropewalk.agent.lab.ports import HOST, Ports
 from ropewalk.federation import Federation, save
 from ropewalk.federation.names import link_name
 from ropewalk.federation.saving import write_text
+from ropewalk.protocol import load_automaton
 
 CONTROL = "lab.sock"
 
@@ -119,7 +120,19 @@ def write_files(
         )
         for name, broker in federation.brokers.items()
     }
-    save(replace(federation, brokers=placed), layout.file)
+    protocols = _copied_protocols(federation, layout.folder)
+    save(replace(federation, brokers=placed, protocols=protocols), layout.file)
+
+
+def _copied_protocols(federation: Federation, folder: Path) -> dict[str, str]:
+    """Protocol files beside the lab's federation file; raises ProtocolError for a bad one."""
+    home, copies = Path(federation.source.file).parent, dict[str, str]()
+    for name, path in federation.protocols.items():
+        load_automaton(home / path)
+        copies[name] = f"protocols/{name}.yaml"
+        (folder / "protocols").mkdir(exist_ok=True)
+        write_text(folder / copies[name], (home / path).read_text("utf-8"))
+    return copies
 
 
 def write_record(layout: Layout, status: Mapping[str, Any]) -> None:

@@ -95,7 +95,7 @@ def lost(account: Account) -> Iterator[Violation]:
             f" the first, number {first.publication.number}, was accepted by {origin} at"
             f" {time_text(first.accepted_us)}"
         )
-        yield Violation("S001", told, _witness(topic, broker, subscriber, account, some))
+        yield Violation("M001", told, _witness(topic, broker, subscriber, account, some))
 
 
 def _witness(
@@ -130,7 +130,7 @@ def doubled(account: Account) -> Iterator[Violation]:
             )
             numbers = [pair[1].number for pair in pairs][:SHOWN]
             witness = {"topic": topic, "broker": account.name(broker), "subscriber": subscriber}
-            yield Violation("S002", told, {**witness, "publications": numbers})
+            yield Violation("M002", told, {**witness, "publications": numbers})
 
 
 def _twice(account: Account, topic: str, broker: int, one: Delivery, two: Delivery) -> bool:
@@ -204,7 +204,7 @@ def _out_of_turn(
         )
         numbers = [n for pair in late for n in (pair[0].number, pair[1].number)][:SHOWN]
         witness = {"topic": topic, "broker": account.name(broker), "subscriber": subscriber}
-        yield Violation("S003", told, {**witness, "publications": numbers})
+        yield Violation("M003", told, {**witness, "publications": numbers})
 
 
 def _disagreeing(
@@ -224,7 +224,7 @@ def _disagreeing(
                     f"{one[1]} at {account.name(one[0])} got number {a} of {topic} before number"
                     f" {b}, {other[1]} at {account.name(other[0])} after it: no total order"
                 )
-                yield Violation("S003", told, {"topic": topic, "publications": [a, b]})
+                yield Violation("M003", told, {"topic": topic, "publications": [a, b]})
                 break
 
 
@@ -235,7 +235,7 @@ def too_far(account: Account) -> Iterator[Violation]:
             f"number {number} was sent over {account.link_name(link)} by {account.name(broker)}"
             f" after {hops} links, at {time_text(us)}: it is going round"
         )
-        yield Violation("S004", told, {"publications": [number], "hops": hops})
+        yield Violation("M004", told, {"publications": [number], "hops": hops})
 
 
 def misled(account: Account) -> Iterator[Violation]:
@@ -245,12 +245,12 @@ def misled(account: Account) -> Iterator[Violation]:
         said, true = ([account.link_name(e) for e in sorted(some)] for some in (held, down))
         told = f"{account.name(broker)} holds {_few(said)} for down at the end; it is {_few(true)}"
         witness = {"broker": account.name(broker), "held": said, "down": true}
-        yield Violation("S005", told, witness)
+        yield Violation("M005", told, witness)
     known_us = beliefs.changes[-1].known_us
     late_us = (known_us or 0) - max(beliefs.changes[-1].us, last_end_us(account.plan.faults))
     if late_us > AGREED_US:
         told = f"it took {time_text(late_us)} after the last fault until all agents agreed"
-        yield Violation("S005", told, {"late_us": late_us, "limit_us": AGREED_US})
+        yield Violation("M005", told, {"late_us": late_us, "limit_us": AGREED_US})
 
 
 def _few(some: list[str]) -> str:
@@ -265,7 +265,7 @@ def bloated(account: Account) -> Iterator[Violation]:
         if size > limit:
             told = f"{account.name(broker)} held {size:,} in `{name}`: its limit is {limit:,}"
             witness = {"broker": account.name(broker), "store": name, "size": size}
-            yield Violation("S006", told, {**witness, "limit": limit})
+            yield Violation("M006", told, {**witness, "limit": limit})
 
 
 def _limits(account: Account) -> dict[str, int]:
@@ -292,17 +292,17 @@ def leaked(account: Account) -> Iterator[Violation]:
                 f" {account.link_name(link)} by {account.name(broker)} at {time_text(us)}"
             )
             witness = {"topic": topic, "link": account.link_name(link)}
-            yield Violation("S007", told, {**witness, "publications": [number]})
+            yield Violation("M007", told, {**witness, "publications": [number]})
 
 
 CHECKS: Mapping[str, Callable[[Account], Iterator[Violation]]] = {
-    "S001": lost,
-    "S002": doubled,
-    "S003": disordered,
-    "S004": too_far,
-    "S005": misled,
-    "S006": bloated,
-    "S007": leaked,
+    "M001": lost,
+    "M002": doubled,
+    "M003": disordered,
+    "M004": too_far,
+    "M005": misled,
+    "M006": bloated,
+    "M007": leaked,
 }
 
 

@@ -5,15 +5,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ropewalk.federation.contracts import DELIVERY, ORDER
 from ropewalk.federation.facts import Federation, Topic
 from ropewalk.federation.topics import common, is_pattern
 from ropewalk.pipeline.audit.coding import Ints, Longs
 from ropewalk.pipeline.audit.rows import Bytes
 
-DELIVERY = ("best-effort", "at-most-once", "at-least-once", "exactly-once")
-BEST_EFFORT, AT_MOST_ONCE, AT_LEAST_ONCE, EXACTLY_ONCE = range(4)
-ORDER = ("none", "fifo", "priority", "total")
-UNORDERED, FIFO, PRIORITY, TOTAL = range(4)
+BEST_EFFORT, AT_MOST_ONCE, AT_LEAST_ONCE, EXACTLY_ONCE = range(len(DELIVERY))
+UNORDERED, FIFO, PRIORITY, TOTAL = range(len(ORDER))
 NS_PER_MS = 1_000_000
 UNBOUNDED = -1
 NO_PROTOCOL = -1

@@ -6,20 +6,17 @@ step of the same job. `plain` holds the same audits as DataFrame operations: slo
 form for tables that were not written by us.
 """
 
-import io
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, groupby
+from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from ropewalk.federation.facts import Federation
 from ropewalk.pipeline.audit import control as of_control
+from ropewalk.pipeline.audit import conversations, protocol
 from ropewalk.pipeline.audit import found as to
-from ropewalk.pipeline.audit import protocol
 from ropewalk.pipeline.audit.bucket import bucket
 from ropewalk.pipeline.audit.contracts import NO_PROTOCOL, Contracts, contracts_of
 from ropewalk.pipeline.audit.due import COLUMNS as CONTROL
@@ -33,9 +30,19 @@ from ropewalk.pipeline.audit.due import (
     stretches_of,
     windows_of,
 )
+from ropewalk.pipeline.audit.gathering import (
+    ARROW_TOLD,
+    PARTS,
+    TOLD,
+    Told,
+    gathered,
+    looked_up,
+    rows_until,
+    tables_told,
+)
 from ropewalk.pipeline.audit.judge import REASONS, judge
-from ropewalk.pipeline.batches import Batches, batch, one_by_one, parquet_files, rows
-from ropewalk.pipeline.ingest.packing import as_bytes, from_bytes
+from ropewalk.pipeline.batches import Batches, batch, rows
+from ropewalk.pipeline.ingest.packing import as_bytes
 from ropewalk.pipeline.shapes import VIOLATIONS
 from ropewalk.pipeline.store import Store, contents
 from ropewalk.protocol.automaton import Automaton
@@ -45,11 +52,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 DEADLINE_NS = 5_000_000_000
-TOLD = "part int, what string, content binary"
-ARROW_TOLD = pa.schema([("part", pa.int32()), ("what", pa.string()), ("content", pa.binary())])
 UNCHECKED = pa.schema([("code", pa.string()), ("topic", pa.int64()), ("reason", pa.string())])
-PARTS = 64
-"""Into how many parts conversations are cut."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,6 +63,8 @@ class Ground:
     due: DueRows
     deadline_ns: int
     tables: protocol.Tables
+    protocols: Sequence[str]
+    nodes: protocol.Nodes
     control: Sequence[Control]
     windows: Sequence[Window]
     stretches: Mapping[int, Sequence[Stretch]]
@@ -69,19 +74,13 @@ class Ground:
     """Rows with a later time are left out."""
 
 
-class Told(NamedTuple):
-    """What a task tells: violations, what it could not check, or messages of conversations."""
-
-    part: int
-    what: str
-    content: bytes
-
-
 class Audited(NamedTuple):
-    """All violations of a trace, and what could not be checked."""
+    """All violations of a trace, what could not be checked, and how conversations ended."""
 
     violations: pa.Table
     unchecked: pa.Table
+    conversations: Mapping[str, Mapping[str, int]]
+    """By protocol; see `conversations.COUNTS`."""
 
 
 def audit(
@@ -108,11 +107,13 @@ def audited(
         if one.table == "events" and (buckets is None or one.bucket in buckets)
     ]
     if not files:
-        return _gathered(ARROW_TOLD.empty_table(), ground)
+        return _gathered(ARROW_TOLD.empty_table(), ground, [])
     told = judged(contents(spark, store.folder, files), ground)
     if (ground.contracts.protocol != NO_PROTOCOL).any():
-        told = conversations_judged(told, ground.tables)
-    return _gathered(told.toArrow(), ground)
+        told = gathered(told, ground.tables)
+    found = told.toArrow()
+    off = _joined(list(tables_told(found, "off")), conversations.OFF)
+    return _gathered(found, ground, [looked_up(spark, store, files, off, ground.until)])
 
 
 def ground_of(
@@ -146,6 +147,8 @@ def ground_of(
         due,
         deadline_ns,
         tables,
+        list(automata),
+        protocol.nodes_of(seen),
         control,
         windows,
         stretches,
@@ -158,77 +161,30 @@ def ground_of(
 def judged(files: "DataFrame", ground: Ground) -> "DataFrame":
     """The files of buckets (bucket, content), judged; messages of conversations given away."""
     contracts, due, deadline = ground.contracts, ground.due, ground.deadline_ns
-    until = ground.until
+    until, nodes, tables = ground.until, ground.nodes, ground.tables
 
-    def told(files: list[bytes]) -> Iterator[Told]:
+    def told(number: int, files: list[bytes]) -> Iterator[Told]:
         one = bucket(files, contracts, due)
         found = judge(one, deadline)
         if len(found.violations):
             yield Told(0, "violations", as_bytes(found.violations))
         if found.unchecked:
             yield Told(0, "unchecked", as_bytes(_unchecked(found.unchecked)))
-        for part, content in protocol.pieces(one.rows, one.topics, PARTS):
-            yield Told(part, "conversations", content)
+        for part, piece in protocol.pieces(one.rows, one.topics, number, nodes, tables, PARTS):
+            yield Told(part, "conversations", piece)
 
     def run(batches: Batches) -> Batches:
-        for _, group in groupby(rows(batches), lambda row: row[0]):
+        for number, group in groupby(rows(batches), lambda row: row[0]):
             files = list(rows_until((content for _, content in group), until))
             # What one bucket took up is free before the next is read: new memory costs as much.
-            for row in told(files) if files else ():
+            for row in told(number, files) if files else ():
                 yield batch(ARROW_TOLD, row)
 
     return files.mapInArrow(run, TOLD)
 
 
-def rows_until(files: Iterable[bytes], until: int | None) -> Iterator[bytes]:
-    """Files without rows of a later time; one that has none is passed on as it is."""
-    for content in files if until is None else chain.from_iterable(map(one_by_one, files)):
-        if until is None:
-            yield content
-            continue
-        for file in parquet_files(content):
-            if _latest(file.metadata) <= until:
-                yield content
-                continue
-            table = file.read(use_threads=False)
-            table = table.filter(pc.less_equal(table["ts_ns"], until))
-            if len(table):
-                sink = io.BytesIO()
-                pq.write_table(table, sink, compression="none", use_dictionary=False)
-                yield sink.getvalue()
-
-
-def _latest(file: pq.FileMetaData) -> int:
-    """The latest time in a file, by its own statistics."""
-    column = file.schema.names.index("ts_ns")
-    groups = [file.row_group(at).column(column) for at in range(file.num_row_groups)]
-    return max((one.statistics.max for one in groups), default=0)
-
-
-def conversations_judged(told: "DataFrame", tables: protocol.Tables) -> "DataFrame":
-    """Conversations gathered and judged; all else as it was told."""
-
-    def run(batches: Batches) -> Batches:
-        for (part, what), group in groupby(rows(batches), lambda row: (row[0], row[1])):
-            contents = [content for _, _, content in group]
-            if what == "conversations":
-                found = protocol.judge_conversations(contents, tables)
-                if len(found):
-                    yield batch(ARROW_TOLD, (part, "violations", as_bytes(found)))
-                continue
-            for content in contents:
-                yield batch(ARROW_TOLD, (part, what, content.to_pybytes()))
-
-    # Without a number Spark chooses as few tasks as the conversations need: mostly one a core.
-    gathered = told.repartition("part").sortWithinPartitions("part", "what")
-    return gathered.mapInArrow(run, TOLD)
-
-
-def _gathered(told: pa.Table, ground: Ground) -> Audited:
-    """What all tasks told, with what control rows prove."""
-    parts: dict[str, list[pa.Table]] = {"violations": [], "unchecked": []}
-    for what, content in zip(told["what"].to_pylist(), told["content"], strict=True):
-        parts[what].append(from_bytes(content.as_buffer()))
+def _gathered(told: pa.Table, ground: Ground, more: Sequence[pa.Table]) -> Audited:
+    """What all tasks told, with what control rows prove, and what more was found."""
     missing = of_control.unchecked(ground.control)
     everything = ground.windows, ground.stretches, ground.horizon, ground.deadline_ns
     proved: list[to.Proved] = []
@@ -237,9 +193,11 @@ def _gathered(told: pa.Table, ground: Ground) -> Audited:
     if to.name(to.LOST_ADVERTISEMENT) not in missing:
         proved += of_control.lost_advertisements(ground.control, *everything, ground.topics)
     lines = [{"code": code, "topic": None, "reason": why} for code, why in missing.items()]
+    missed = pa.Table.from_pylist(lines, UNCHECKED)
     return Audited(
-        _joined([*parts["violations"], to.as_lines(proved)], VIOLATIONS),
-        _joined([*parts["unchecked"], pa.Table.from_pylist(lines, UNCHECKED)], UNCHECKED),
+        _joined([*tables_told(told, "violations"), *more, to.as_lines(proved)], VIOLATIONS),
+        _joined([*tables_told(told, "unchecked"), missed], UNCHECKED),
+        conversations.total(tables_told(told, "counts"), ground.protocols),
     )
 
 

@@ -1,30 +1,57 @@
-"""Protocols: does every conversation stay on the automaton that its topic names?
+"""Protocols as arrays, and messages of conversations on their way to where they are judged.
 
 Conversations cross topics, so their messages are gathered under another key than all else: each
-bucket gives away its messages in pieces by conversation, and whoever has all of a conversation runs
-the automaton over it.
+bucket gives away its messages in pieces by conversation, as small as they can be (`Said`), and
+whoever has all of a conversation runs the automaton over it (`conversations`). What is wrong is
+looked up in the bucket that it came from (`evidence`).
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
+import numpy.typing as npt
 
 from ropewalk.kernels import kernel
-from ropewalk.pipeline.audit import found as to
-from ropewalk.pipeline.audit.bucket import Flags, Topics
-from ropewalk.pipeline.audit.coding import EMPTY, Ints, Longs
+from ropewalk.pipeline.audit.bucket import Topics
+from ropewalk.pipeline.audit.coding import Ints, Longs
 from ropewalk.pipeline.audit.contracts import NO_PROTOCOL
-from ropewalk.pipeline.audit.rows import PUBLISH, Rows
+from ropewalk.pipeline.audit.rows import PUBLISH, Bytes, Rows
 from ropewalk.protocol.automaton import Automaton
+from ropewalk.protocol.observed import observed
 from ropewalk.trace.ids import ids_of
 
-FIELDS = (
-    "protocol", "conversation", "ts_ns", "node", "incarnation", "li", "label", "topic",
-    "producer", "pseq",
-)  # fmt: skip
-"""What is known of a message in a conversation, in the order by which they are sorted."""
+WRONG, UNKNOWN = -1, -2
+"""States: after a step that no transition takes; after a message without a label."""
+NO_LETTER, NO_LABEL = -1, -2
+"""Of messages: a label that the protocol does not have; none at all."""
+
+COLUMNS = (
+    *("topic", "node", "incarnation", "li", "ts_ns", "kind", "redelivered", "conversation"),
+    "label",
+)
+"""What is read of rows to judge conversations."""
+MESSAGE = ("producer", "pseq")
+"""What is read as well where some rows tell again of a message."""
+
+SAID = np.dtype(
+    [
+        ("key", "i8"),
+        ("ts", "i8"),
+        ("li", "i8"),
+        ("at", "i4"),
+        ("node", "i4"),
+        ("letter", "i2"),
+        ("protocol", "i2"),
+    ]
+)
+"""A message: its conversation, its time, its row's place at its node and in its bucket."""
+NOTHING = -1
+"""The kind of a row that does not count."""
+HEAD = np.dtype("i8")
+"""Before the messages of a piece: the bucket that they come from."""
+
+Said = npt.NDArray[Any]
 
 
 class Tables(NamedTuple):
@@ -32,99 +59,173 @@ class Tables(NamedTuple):
 
     step: Ints
     initial: Ints
+    ends: npt.NDArray[np.bool_]
+    """Whether a conversation may end in a state."""
     label: Longs
     column: Ints
     begins: Longs
+    """Where the labels of each automaton begin."""
+    salt: Longs
+    """Keeps conversations of one name under different protocols apart."""
+
+
+class Nodes(NamedTuple):
+    """Nodes and their incarnations, in order: a row's place in time is given by a number here."""
+
+    node: Longs
+    incarnation: Longs
 
 
 def tables_of(automata: Sequence[Automaton]) -> Tables:
     """Automata as arrays that the kernel runs."""
-    wide = max((len(one.labels) for one in automata), default=0)
-    states = np.cumsum([0, *(len(one.states) for one in automata)])
-    step = np.full((int(states[-1]), wide), EMPTY, np.int32)
-    labels, columns, initial, begins = [], [], [], [0]
-    for base, one in zip(states.tolist(), automata, strict=False):
+    seen = [observed(one) for one in automata]
+    wide = max((len(one.labels) for one in seen), default=0)
+    states = np.cumsum([0, *(len(one.table) for one in seen)])
+    step = np.full((int(states[-1]), wide), WRONG, np.int32)
+    labels, columns, begins = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [0]
+    for base, one in zip(states.tolist(), seen, strict=False):
         rows, cols = one.table.shape
-        step[base : base + rows, :cols] = np.where(one.table < 0, EMPTY, one.table + base)
-        ids = ids_of(one.labels)
+        step[base : base + rows, :cols] = np.where(one.table < 0, WRONG, one.table + base)
+        ids = ids_of(list(one.labels))
         order = np.argsort(ids)
         labels.append(ids[order])
         columns.append(order)
         begins.append(begins[-1] + cols)
-        initial.append(base + one.initial)
     return Tables(
         step,
-        np.array(
-            [base + one.initial for base, one in zip(states, automata, strict=False)], np.int32
-        ),
-        np.concatenate([np.zeros(0, np.int64), *labels]),
-        np.concatenate([np.zeros(0, np.int32), *columns]).astype(np.int32),
+        states[:-1].astype(np.int32),
+        np.concatenate([np.zeros(0, np.bool_), *(one.ends for one in seen)]),
+        np.concatenate(labels),
+        np.concatenate(columns).astype(np.int32),
         np.array(begins, np.int64),
+        np.array([0, *ids_of([f"protocol {i}" for i in range(1, len(automata))])], np.int64),
     )
 
 
-def pieces(rows: Rows, topics: Topics, parts: int) -> Iterator[tuple[int, bytes]]:
+def nodes_of(seen: Mapping[tuple[int, int], int]) -> Nodes:
+    """The nodes and incarnations of a store."""
+    pairs = np.array(sorted(seen), np.int64).reshape(-1, 2)
+    return Nodes(np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1]))
+
+
+def pieces(
+    rows: Rows, topics: Topics, bucket: int, nodes: Nodes, tables: Tables, parts: int
+) -> Iterator[tuple[int, bytes]]:
     """The messages of conversations, in so many parts by conversation, as bytes."""
-    protocol = np.repeat(topics.protocol, np.diff(topics.runs))
-    chosen = (protocol != NO_PROTOCOL) & (rows.kind == PUBLISH) & (rows.conversation != 0)
-    places = np.flatnonzero(chosen)
-    if not len(places):
+    if not (topics.protocol != NO_PROTOCOL).any():
         return
-    table = np.stack(
-        [protocol[places].astype(np.int64), *(getattr(rows, name)[places] for name in FIELDS[1:])],
-        axis=1,
+    found = np.empty(len(rows.kind), SAID)
+    bounds = _scattered(
+        found,
+        topics.runs,
+        topics.protocol,
+        without_repeats(rows),
+        rows.conversation,
+        rows.label,
+        rows.ts_ns,
+        rows.li,
+        rows.node,
+        rows.incarnation,
+        nodes.node,
+        nodes.incarnation,
+        tables.label,
+        tables.column,
+        tables.begins,
+        tables.salt,
+        parts,
     )
-    part = (table[:, 1].view(np.uint64) % np.uint64(parts)).astype(np.int64)
-    order = np.argsort(part, kind="stable")
-    bounds = np.searchsorted(part[order], np.arange(parts + 1))
-    for number in np.unique(part).tolist():
-        yield number, table[order[bounds[number] : bounds[number + 1]]].tobytes()
+    head = np.array([bucket], HEAD).tobytes()
+    for part in np.flatnonzero(np.diff(bounds)).tolist():
+        yield part, head + found[bounds[part] : bounds[part + 1]].tobytes()
 
 
-def judge_conversations(contents: Iterable[bytes], tables: Tables) -> pa.Table:
-    """Violations A013 of a part: every conversation's first message that no transition takes."""
-    chunks = [np.frombuffer(one, np.int64).reshape(-1, len(FIELDS)) for one in contents]
-    rows = np.concatenate(chunks) if chunks else np.zeros((0, len(FIELDS)), np.int64)
-    order = np.lexsort(rows[:, 5::-1].T)
-    rows = rows[order]
-    bad = np.flatnonzero(_off(rows, *tables))
-    proved = []
-    for i in bad.tolist():
-        protocol, conversation, _, *key, _, topic, producer, pseq = rows[i].tolist()
-        same = i > 0 and rows[i - 1, :2].tolist() == [protocol, conversation]
-        before = (tuple(rows[i - 1, 3:6].tolist()),) if same else ()
-        proved.append(
-            to.Proved(
-                to.PROTOCOL,
-                topic,
-                producer,
-                pseq,
-                other=conversation,
-                evidence=(*before, tuple(key)),
-            )
-        )
-    return to.as_lines(proved)
+def repeats(rows: Rows) -> bool:
+    """Whether some rows tell again of a message: of an agent that was killed."""
+    return bool(rows.redelivered.any() and (rows.redelivered & (rows.kind == PUBLISH)).any())
+
+
+def without_repeats(rows: Rows) -> Bytes:
+    """Kinds of rows, without those that tell of a message which another row tells of as well.
+
+    Of a message that is only told again, the earliest row counts.
+    """
+    if not repeats(rows):
+        return rows.kind
+    kind = rows.kind.copy()
+    said = np.flatnonzero(kind == PUBLISH)
+    again = said[rows.redelivered[said]]
+    near = np.isin(rows.pseq[said], rows.pseq[again]) & ~rows.redelivered[said]
+    known = {_message(rows, i) for i in said[near].tolist()}
+    order = np.lexsort(
+        (rows.li[again], rows.incarnation[again], rows.node[again], rows.ts_ns[again])
+    )
+    for i in again[order].tolist():
+        message = _message(rows, i)
+        if message in known:
+            kind[i] = NOTHING
+        known.add(message)
+    return kind
+
+
+def _message(rows: Rows, i: int) -> tuple[int, int, int]:
+    return int(rows.topic[i]), int(rows.producer[i]), int(rows.pseq[i])
 
 
 @kernel
-def _off(
-    rows: to.Found, step: Ints, initial: Ints, label: Longs, column: Ints, begins: Longs
-) -> Flags:
-    """Which messages are the first of their conversation that no transition takes."""
-    off = np.zeros(len(rows), np.bool_)
-    state = EMPTY
-    for i in range(len(rows)):
-        protocol = rows[i, 0]
-        if i == 0 or rows[i, 0] != rows[i - 1, 0] or rows[i, 1] != rows[i - 1, 1]:
-            state = initial[protocol]
-        if state == EMPTY:
+def _scattered(
+    found: Said,
+    runs: Longs,
+    protocols: Ints,
+    kind: Any,
+    conversation: Longs,
+    label: Longs,
+    ts: Longs,
+    li: Longs,
+    node: Longs,
+    incarnation: Longs,
+    nodes: Longs,
+    incarnations: Longs,
+    labels: Longs,
+    columns: Ints,
+    begins: Longs,
+    salt: Longs,
+    parts: int,
+) -> Longs:
+    """Write messages by part; returns where each part begins."""
+    bounds = np.zeros(parts + 1, np.int64)
+    for t in range(len(protocols)):
+        if protocols[t] == NO_PROTOCOL:
             continue
-        if rows[i, 6] == 0:  # without a label nobody can tell how it goes on
-            state = EMPTY
+        for i in range(runs[t], runs[t + 1]):
+            if kind[i] == PUBLISH and conversation[i] != 0:
+                bounds[np.uint64(conversation[i]) % np.uint64(parts) + np.uint64(1)] += 1
+    for part in range(parts):
+        bounds[part + 1] += bounds[part]
+    filled = bounds[:-1].copy()
+    place, last, letter = -1, np.int64(0), NO_LABEL
+    for t in range(len(protocols)):
+        protocol = protocols[t]
+        if protocol == NO_PROTOCOL:
             continue
-        low, high = begins[protocol], begins[protocol + 1]
-        at = low + np.searchsorted(label[low:high], rows[i, 6])
-        known = at < high and label[at] == rows[i, 6]
-        state = step[state, column[at]] if known else EMPTY
-        off[i] = state == EMPTY
-    return off
+        low, high, last = begins[protocol], begins[protocol + 1], np.int64(0)
+        letter = NO_LABEL
+        for i in range(runs[t], runs[t + 1]):
+            if kind[i] != PUBLISH or conversation[i] == 0:
+                continue
+            if place < 0 or nodes[place] != node[i] or incarnations[place] != incarnation[i]:
+                place = np.searchsorted(nodes, node[i])
+                while incarnations[place] != incarnation[i]:
+                    place += 1
+            if label[i] != last:
+                last = label[i]
+                at = low + np.searchsorted(labels[low:high], last)
+                letter = columns[at] if at < high and labels[at] == last else NO_LETTER
+                if last == 0:
+                    letter = NO_LABEL
+            of = np.uint64(conversation[i]) % np.uint64(parts)
+            to = filled[of]
+            filled[of] += 1
+            found[to].key = conversation[i] ^ salt[protocol]
+            found[to].ts, found[to].li, found[to].at = ts[i], li[i], i
+            found[to].node, found[to].letter, found[to].protocol = place, letter, protocol
+    return bounds

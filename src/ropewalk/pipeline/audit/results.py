@@ -13,6 +13,8 @@ import pyarrow.parquet as pq
 
 from ropewalk.errors import UsageError
 from ropewalk.findings import rules
+from ropewalk.pipeline.audit.conform import Conformance
+from ropewalk.pipeline.audit.job import UNCHECKED as UNCHECKED_ROWS
 from ropewalk.pipeline.audit.job import Audited
 from ropewalk.pipeline.folders import save_folder
 from ropewalk.pipeline.shapes import VIOLATION_KEY
@@ -68,8 +70,16 @@ def result_of(audited: Audited, store: Store) -> Result:
             {"code": code, "reason": reason, "topics": count}
             for (code, reason), count in sorted(reasons.items())
         ],
+        "conversations": audited.conversations,
     }
     return Result(violations, names.topics(audited.unchecked), summary)
+
+
+def conformance_of(found: Conformance, store: Store) -> Result:
+    """The same of conversations alone."""
+    return result_of(
+        Audited(found.violations, UNCHECKED_ROWS.empty_table(), found.conversations), store
+    )
 
 
 class Names:

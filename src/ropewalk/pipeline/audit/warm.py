@@ -9,12 +9,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ropewalk.federation.facts import Contract, Federation, Order, Topic
-from ropewalk.pipeline.audit import protocol
+from ropewalk.pipeline.audit import conversations, protocol
 from ropewalk.pipeline.audit.bucket import bucket
 from ropewalk.pipeline.audit.contracts import contracts_of
 from ropewalk.pipeline.audit.due import due_rows
 from ropewalk.pipeline.audit.judge import judge
-from ropewalk.protocol.automaton import automaton
+from ropewalk.protocol.reading import automaton
 from ropewalk.trace.columns import KIND, stored_schema
 from ropewalk.trace.ids import id_of
 
@@ -43,6 +43,8 @@ def main() -> None:
             "redelivered": False,
             "priority": 1,
             "rank": 1,
+            "conversation": 4,
+            "label": 5,
         }
         for topic in sorted(names)
         for li, kind in enumerate(kinds)
@@ -51,8 +53,14 @@ def main() -> None:
     pq.write_table(pa.Table.from_pylist(rows, stored_schema("events")), file)
     due = due_rows([], {}, 0, names)
     judge(bucket([file.getvalue()], contracts_of(federation, names), due), 0)
-    piece = bytes(8 * len(protocol.FIELDS))
-    protocol.judge_conversations([piece], protocol.tables_of([automaton(PROTOCOL)]))
+    tables = protocol.tables_of([automaton(PROTOCOL)])
+    talk = Federation(
+        name="warm", brokers={}, protocols={"p": ""}, topics={"fifo": Topic(protocol="p")}
+    )
+    one = bucket([file.getvalue()], contracts_of(talk, names, ["p"]), due)
+    nodes = protocol.nodes_of({(1, 0): 0})
+    pieces = [piece for _, piece in protocol.pieces(one.rows, one.topics, 0, nodes, tables, 1)]
+    conversations.judge(pieces, tables)
 
 
 if __name__ == "__main__":

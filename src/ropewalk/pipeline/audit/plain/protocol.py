@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from ropewalk.pipeline.audit.plain.words import query, report, seen, under
 from ropewalk.protocol.automaton import Automaton
+from ropewalk.protocol.observed import observed
 from ropewalk.trace.ids import id_of
 
 if TYPE_CHECKING:
@@ -61,19 +62,31 @@ def _conversations(
         from {said} s left join {labels} l using (protocol, label)
         group by protocol, conversation
         """,
-        said=under(
-            seen(events, "publish"), contracts, "protocol is not null and conversation is not null"
-        ),
+        said=_said(events, contracts),
         labels=_labels(events.sparkSession, protocols),
         wrong=NOT_ALLOWED,
     )
 
 
+def _said(events: "DataFrame", contracts: "DataFrame") -> "DataFrame":
+    """Publications of conversations; one that is told again counts if nothing else tells of it."""
+    return query(
+        """
+        select * except (place) from (
+          select *, row_number() over (
+            partition by topic, producer, pseq
+            order by redelivered, ts_ns, node, incarnation, li) as place from {told})
+        where place = 1 or not redelivered
+        """,
+        told=under(
+            seen(events, "publish"), contracts, "protocol is not null and conversation is not null"
+        ),
+    )
+
+
 def _automata(spark: "SparkSession", protocols: Mapping[str, Automaton]) -> "DataFrame":
-    rows = [
-        (name, one.initial, len(one.labels), one.table.ravel().tolist())
-        for name, one in protocols.items()
-    ]
+    seen = {name: observed(one) for name, one in protocols.items()}
+    rows = [(name, 0, len(one.labels), one.table.ravel().tolist()) for name, one in seen.items()]
     return spark.createDataFrame(rows, AUTOMATA)
 
 
@@ -81,6 +94,6 @@ def _labels(spark: "SparkSession", protocols: Mapping[str, Automaton]) -> "DataF
     rows = [
         (name, id_of(label), number)
         for name, one in protocols.items()
-        for number, label in enumerate(one.labels)
+        for number, label in enumerate(observed(one).labels)
     ]
     return spark.createDataFrame(rows, LABELS)

@@ -1,0 +1,155 @@
+"""Laws of protocols: definition 8, the horizon rule, what roles can do, what messengers promise."""
+
+from collections import Counter
+from functools import partial
+from random import Random
+
+import pytest
+
+from chance import (
+    by_the_letter,
+    commuting,
+    each_once,
+    mended,
+    mixed,
+    permuted,
+    said_by_one,
+    said_by_two,
+    talked,
+    walk,
+)
+from ropewalk.protocol.automaton import Automaton
+from ropewalk.protocol.convergence import Convergence
+from ropewalk.protocol.realize.explore import explore
+from ropewalk.protocol.realize.verdict import Realizability, realizability
+
+RUNS = 50_000
+
+
+def test_definition_8_is_what_its_letter_says() -> None:
+    random, found = Random(1), Counter[bool]()
+    for turn in range(600):
+        make = (said_by_one, lambda r: commuting(r, 7, 3), lambda r: mixed(r, 7, 3, 0.1))[turn % 3]
+        automaton = make(random)
+        checks = Convergence(automaton)
+        for _ in range(20):
+            state = random.randrange(len(automaton.states))
+            left = walk(automaton, random.randint(0, 6), random, state)
+            to = automaton.walk(left, state)
+            random.shuffle(left)
+            if random.random() < 0.1:
+                to = random.randrange(len(automaton.states))
+            expected = by_the_letter(automaton.rows, state, tuple(left), to, {})
+            assert checks.certain(state, left, to) == expected, (automaton.rows, state, left, to)
+            found[expected] += 1
+        assert checks.unfinished == 0
+    assert min(found[True], found[False]) > 1_000
+
+
+def test_over_budget_nothing_is_certain() -> None:
+    random, gave_up = Random(2), 0
+    for _ in range(200):
+        automaton = mixed(random, 60, 6, 0.003)
+        left = walk(automaton, 8, random)
+        to = automaton.walk(left)
+        tight = Convergence(automaton, budget=2)
+        if not tight.certain(0, left, to) and tight.unfinished:
+            gave_up += Convergence(automaton).certain(0, left, to)
+    assert gave_up > 3
+
+
+def test_the_horizon_rule_never_sticks_and_never_ends_wrong() -> None:
+    found = permuted("horizon", runs=RUNS, seed=3)
+    assert (found["stuck"], found["wrong"]) == (0, 0)
+
+
+def test_the_rule_as_printed_does_both_so_the_law_can_fail() -> None:
+    found = permuted("f2", runs=RUNS // 4, seed=1)
+    assert found["stuck"] > 100
+    assert found["wrong"] > 10
+
+
+def deep(automaton: Automaton, *, cyclic: bool) -> tuple[bool, bool]:
+    """Safe and live, with channels as long as they can get, or long."""
+    found = explore(automaton, bound=3 if cyclic else 64, most=20_000)
+    return found.illegal is None, found.stuck is None and found.lost is None
+
+
+@pytest.mark.parametrize("cyclic", [False, True])
+def test_for_two_roles_one_message_in_a_channel_tells_all(cyclic: bool) -> None:
+    random, verdicts = Random(4 + cyclic), Counter[str]()
+    for _ in range(120 if cyclic else 500):
+        make = random.choice([said_by_two, each_once, mended])
+        automaton = said_by_two(random, cyclic=True) if cyclic else make(random)
+        found = realizability(automaton)
+        safe, live = deep(automaton, cyclic=cyclic)
+        assert found.fifo.safe == safe, (automaton.rows, automaton.letters)
+        if safe:
+            assert found.fifo.live == live, (automaton.rows, automaton.letters)
+        verdicts[found.verdict] += 1
+    assert len(verdicts) >= 4, verdicts
+
+
+def test_out_of_order_more_goes_wrong_than_in_order() -> None:
+    """What reordering breaks is looked for also where something is wrong in order already."""
+    random, told = Random(8), 0
+    for turn in range(120):
+        made = said_by_two(random, cyclic=True) if turn % 2 else each_once(random)
+        found = realizability(made, bound=2)
+        wild = explore(found.automaton, "unordered", bound=2)
+        assert found.unordered.safe is not True or wild.illegal is None, found.automaton.rows
+        told += found.fifo.safe is True and found.fifo.live is False
+    assert told > 2
+
+
+def test_what_was_not_looked_at_is_not_proved(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = Random(4)
+    protocols = [each_once(random) for _ in range(40)]
+    sure = [realizability(one).fifo.ok for one in protocols]
+    assert None not in sure
+    monkeypatch.setattr("ropewalk.protocol.realize.verdict.explore", partial(explore, most=2))
+    hasty = [realizability(one).fifo.ok for one in protocols]
+    assert None in hasty
+    assert all(a is None or a == b for a, b in zip(hasty, sure, strict=True))
+
+
+def judged(found: Realizability, talk: Counter[str]) -> list[str]:
+    """What two real messengers do that the verdict denies, or do not do that it foresees."""
+    wrong = []
+    if found.messenger.safe != (talk["illegal"] == 0):
+        wrong.append("illegal")
+    if found.messenger.safe and found.messenger.live != (talk["broken"] == 0):
+        wrong.append("broken")
+    if found.fifo.ok and talk["broken"]:
+        wrong.append("worse than without")
+    if talk["stuck"] or talk["apart"]:
+        wrong.append("stuck or apart")
+    return wrong
+
+
+def test_two_messengers_do_what_the_verdict_says() -> None:
+    random, verdicts, told = Random(6), Counter[str](), 0
+    while told < 160:
+        automaton = (each_once, mended)[told % 4 == 3](random)
+        found = realizability(automaton)
+        if verdicts[found.verdict] >= 60:
+            continue
+        told += 1
+        verdicts[found.verdict] += 1
+        for reorder in (False, True):
+            talk = talked(automaton, reorder=reorder, most=1_500)
+            wrong = judged(found, talk)
+            assert not wrong, (wrong, found.verdict, reorder, automaton.rows, talk)
+    assert len(verdicts) == 5, verdicts
+
+
+def test_without_the_check_of_goals_messengers_go_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The control: a reader that believes the other side whatever its own words were."""
+    from ropewalk.protocol.horizon import Horizon
+
+    monkeypatch.setattr(Horizon, "_goal_at", lambda self, end: self._known[end - 1][0])
+    random, wrong = Random(6), Counter[str]()
+    for _ in range(60):
+        automaton = each_once(random)
+        wrong.update(judged(realizability(automaton), talked(automaton, reorder=True, most=500)))
+    assert wrong
