@@ -4,12 +4,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import permutations
 from random import Random
+from typing import NamedTuple, TypeVar
 
 from ropewalk.protocol.automaton import Automaton, plain_automaton
 from ropewalk.protocol.grounds import Grounds
 from ropewalk.protocol.messenger import Messenger, Rule, Stamped
 
 Rows = list[list[int]]
+T = TypeVar("T")
 
 
 # --- protocols --------------------------------------------------------------------------------
@@ -32,6 +34,30 @@ def said_by_two(random: Random, *, cyclic: bool = False) -> Automaton:
         _close_square(random, rows, senders, cyclic=cyclic)
     accepting = [state for state in range(states) if random.random() < 0.5] or [states - 1]
     return plain_automaton(rows, senders=senders, accepting=accepting)
+
+
+def side_by_side(random: Random) -> Automaton:
+    """Each role goes round in an automaton of its own; at times one step leads elsewhere.
+
+    Letters repeat, and within a side their order matters; crossings are mostly harmless.
+    """
+    sides = [
+        _rows(random, random.randint(1, most), random.randint(1, most + 1), share)
+        for most, share in zip((1, 3), random.choices([0.4, 0.6, 0.8], k=2), strict=True)
+    ]
+    random.shuffle(sides)
+    first, second = sides
+    many = len(second)
+    rows = [
+        [to * many + j if to >= 0 else -1 for to in first[i]]
+        + [i * many + to if to >= 0 else -1 for to in second[j]]
+        for i in range(len(first))
+        for j in range(many)
+    ]
+    if random.random() < 0.3:
+        row = random.choice(rows)
+        row[random.randrange(len(row))] = random.randrange(-1, len(rows))
+    return plain_automaton(rows, senders=[0] * len(first[0]) + [1] * len(second[0]))
 
 
 def _rows(random: Random, states: int, letters: int, share: float) -> Rows:
@@ -179,6 +205,75 @@ def _sent(sender: Messenger, message: str) -> Stamped:
     return stamped
 
 
+# --- what two peers do without a messenger, to the letter -----------------------------------------
+
+
+class Peers(NamedTuple):
+    """Where both are, what is on its way from each, and where the protocol is."""
+
+    at: tuple[int, int]
+    channels: tuple[tuple[int, ...], tuple[int, ...]]
+    state: int
+
+    def good(self, automaton: Automaton) -> bool:
+        """Whether they have ended well."""
+        same = self.at == (self.state, self.state) and not any(self.channels)
+        return same and self.state in automaton.accepting
+
+
+def _put(pair: tuple[T, T], role: int, one: T) -> tuple[T, T]:
+    return (one, pair[1]) if role == 0 else (pair[0], one)
+
+
+def _nexts(automaton: Automaton, here: Peers, bound: int) -> Iterator[Peers]:
+    rows = automaton.rows
+    for role in (0, 1):
+        row, line = rows[here.at[role]], here.channels[role]
+        for letter in automaton.said_by(role) if len(line) < bound else ():
+            if row[letter] >= 0:
+                lines = _put(here.channels, role, (*line, letter))
+                yield Peers(_put(here.at, role, row[letter]), lines, rows[here.state][letter])
+        to = rows[here.at[1 - role]][line[0]] if line else -1
+        if to >= 0:
+            lines = _put(here.channels, role, line[1:])
+            yield Peers(_put(here.at, 1 - role, to), lines, here.state)
+
+
+def by_hand(automaton: Automaton, *, bound: int, most: int) -> tuple[bool | None, bool | None]:
+    """Whether two peers over channels in order stay legal, and can always end; None: too many."""
+    start = automaton.initial
+    order = [Peers((start, start), ((), ()), start)]
+    before: dict[Peers, list[Peers]] = {order[0]: []}
+    for here in order:
+        for to in _nexts(automaton, here, bound):
+            if to.state < 0:
+                return False, False
+            if to not in before:
+                before[to] = []
+                order.append(to)
+            before[to].append(here)
+        if len(order) > most:
+            return None, None
+    hope = [one for one in order if one.good(automaton)]
+    good = set(hope)
+    while hope:
+        new = set(before[hope.pop()]) - good
+        good |= new
+        hope += new
+    # Where the protocol itself has no end, nobody can be blamed.
+    ends = {one for one, _ in enumerate(automaton.rows) if _can_end(automaton, one)}
+    return True, all(one in good or one.state not in ends for one in order)
+
+
+def _can_end(automaton: Automaton, state: int) -> bool:
+    seen, edge = {state}, [state]
+    while edge:
+        new = {to for to in automaton.rows[edge.pop()] if to >= 0} - seen
+        seen |= new
+        edge += new
+    return bool(seen & automaton.accepting)
+
+
 # --- what real messengers do to each other ------------------------------------------------------
 
 Move = tuple[str, int, int]
@@ -195,13 +290,15 @@ class Talk:
         self.ways: tuple[list[Move], list[Move]] = ([], [])
         self.state, self.refused = self.automaton.initial, False
         for move in moves:
-            self._do(move)
+            self.do(move)
 
-    def _do(self, move: Move) -> None:
+    def do(self, move: Move) -> None:
+        """One more move."""
         kind, role, which = move
+        self.refused = False
         if kind == "says":
             put = self.ends[role].put(self.automaton.letters[which].message)
-            self.refused |= put.stamped is None
+            self.refused = put.stamped is None
             if put.stamped is not None:
                 self.channels[role].append(put.stamped)
                 self.ways[role].append(move)
@@ -229,17 +326,40 @@ class Talk:
         numbers = tuple(tuple(one.stamp.number for one in some) for some in self.channels)
         return (*map(tuple, self.ways), waiting, numbers, self.state)
 
+    @property
+    def quiet(self) -> bool:
+        """Whether all has come, and neither side has broken off."""
+        broken = any(one.broken is not None for one in self.ends)
+        return not (any(self.channels) or broken or self.state < 0)
+
+    @property
+    def speaker(self) -> int | None:
+        """The role that has to go on if there is a rift."""
+        rifts = [getattr(one.course, "rift", None) for one in self.ends]
+        return next((one.speaker for one in rifts if one is not None), None)
+
     def judge(self, found: Counter[str], *, settles: bool) -> None:
         """Count what is wrong here."""
-        broken = any(one.broken is not None for one in self.ends)
         found["illegal"] += self.state < 0
-        found["broken"] += broken
-        if any(self.channels) or broken or self.state < 0:
+        found["broken"] += any(one.broken is not None for one in self.ends)
+        if not self.quiet:
             return
         at = [one.course.at for one in self.ends]
         rifts = [getattr(one.course, "rift", None) for one in self.ends]
         found["stuck"] += any(one.waiting for one in self.ends)
         found["apart"] += at[0] != at[1] and not all(rifts) and not settles
+
+
+def mute(grounds: Grounds, moves: Sequence[Move], talk: Talk) -> bool:
+    """Whether somebody is kept from saying what is allowed, although all has come.
+
+    In a rift its speaker must have something to say; otherwise everybody may say all there is.
+    """
+    says = [one for one in talk.moves(reorder=False) if one[0] == "says"]
+    sent = {one: not Talk(grounds, (*moves, one)).refused for one in says}
+    if talk.speaker is None:
+        return not all(sent.values())
+    return not any(went for one, went in sent.items() if one[1] == talk.speaker)
 
 
 def talked(automaton: Automaton, *, reorder: bool, most: int = 3_000) -> Counter[str]:
@@ -254,6 +374,37 @@ def talked(automaton: Automaton, *, reorder: bool, most: int = 3_000) -> Counter
             continue
         seen.add(key)
         talk.judge(found, settles=grounds.settles)
+        found["mute"] += talk.quiet and mute(grounds, moves, talk)
         if talk.state >= 0:
             edge += [(*moves, one) for one in talk.moves(reorder=reorder)]
     return found
+
+
+def wandered(automaton: Automaton, random: Random, *, runs: int, steps: int) -> Counter[str]:
+    """Some ways in which two messengers can talk that need not come to an end, by chance."""
+    grounds, found = Grounds(automaton), Counter[str]()
+    for _ in range(runs):
+        talk = Talk(grounds, ())
+        for _ in range(steps):
+            some = list(talk.moves(reorder=True))
+            if not some or talk.state < 0:
+                break
+            talk.do(random.choice(some))
+        while any(talk.channels):
+            role = random.choice([role for role in (0, 1) if talk.channels[role]])
+            talk.do(("arrives", role, random.randrange(len(talk.channels[role]))))
+        talk.judge(found, settles=grounds.settles)
+        found["mute"] += talk.quiet and _stays_mute(talk, random)
+    return found
+
+
+def _stays_mute(talk: Talk, random: Random) -> bool:
+    """The same by trying: in a rift all that its speaker may say, otherwise one letter."""
+    role = talk.speaker
+    says = [one for one in talk.moves(reorder=False) if one[0] == "says" and role in (None, one[1])]
+    random.shuffle(says)
+    for one in says if role is not None else says[:1]:
+        talk.do(one)
+        if not talk.refused:
+            return False
+    return role is not None or bool(says)

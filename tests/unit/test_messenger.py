@@ -1,5 +1,6 @@
 """The messenger: what it lets through, what it keeps back, what it asks for again."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -7,8 +8,10 @@ import pytest
 from ropewalk.errors import UsageError
 from ropewalk.protocol import automaton, load_automaton
 from ropewalk.protocol.automaton import Automaton, plain_automaton
-from ropewalk.protocol.conversations import Conversations
-from ropewalk.protocol.messenger import Messenger, Stamped
+from ropewalk.protocol.conversations import OLDEST, Conversations
+from ropewalk.protocol.horizon import Horizon
+from ropewalk.protocol.memory import recall, remembered
+from ropewalk.protocol.messenger import Messenger, Rule, Stamped
 from ropewalk.protocol.stamps import Stamp, stamp_of
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "protocols"
@@ -106,6 +109,58 @@ def test_figure_5_is_mended_by_c_and_d_is_kept_back() -> None:
     assert got(b, sent(a, "c")) == ["c"]
     assert a.state == b.state == "6"
     assert a.broken is b.broken is None
+
+
+def test_what_was_heard_early_does_not_break_the_others_answer() -> None:
+    """A hears d before c and b: from there, c b is not allowed, and b c leads to the same end."""
+    protocol = automaton(
+        "{protocol: p, initial: s, accepting: [s, t], messages: {A -> B: a, B -> A: [b, c, d]},"
+        " transitions: [s -> s: a, t -> t: a, s -> t: c, s -> t: d, t -> s: b]}"
+    )
+    a, b = Messenger(protocol, "A"), Messenger(protocol, "B")
+    first, second, third = (sent(b, one) for one in "cbd")
+    assert got(a, third) == ["d"]
+    assert got(b, sent(a, "a")) == ["a"]
+    assert b.broken is None
+    assert got(a, first) + got(a, second) == ["b", "c"]
+    assert a.state == b.state == "t"
+
+
+LONG_AGO = plain_automaton(
+    [[-1, 0, -1, 2], [-1, 0, -1, -1], [1, 2, 2, -1]], senders=[0, 1, 0, 0], accepting=[0, 1]
+)
+
+
+@pytest.mark.parametrize("many", [0, 31, 5_000])
+@pytest.mark.parametrize("restart", [False, True])
+def test_a_rift_is_mended_however_much_was_heard_since_the_own_letter(
+    many: int, restart: bool
+) -> None:
+    a, b = Messenger(LONG_AGO, "A", most_kept=9_999), Messenger(LONG_AGO, "B")
+    sent(b, "b")
+    for message in "d" + many * "c":
+        got(b, sent(a, message))
+    if restart:
+        assert isinstance(b.course, Horizon)
+        kept, b = remembered(b.course), Messenger(LONG_AGO, "B")
+        assert isinstance(b.course, Horizon)
+        recall(b.course, json.loads(json.dumps(kept)))
+    got(b, sent(a, "a"))
+    assert b.broken is None
+
+
+def test_what_mends_a_rift_must_agree_with_all_that_it_crossed() -> None:
+    """The first b commutes with the first a, the second does not: b b a a is not as A sees it."""
+    rows = [[2, 1], [6, 5], [-1, 0], [5, 0], [2, 5], [1, 5], [2, 1]]
+    one = plain_automaton(rows, senders=[0, 1])
+    a, b = Messenger(one, "A"), Messenger(one, "B")
+    assert got(a, sent(b, "b")) == ["b"]
+    crossed = [sent(b, "b"), sent(b, "b")]
+    sent(a, "a")
+    sent(a, "a")
+    assert [got(a, one) for one in crossed] == [["b"], []]
+    assert one.walk([1, 1, 1, 0, 0, 0, 0]) < 0
+    assert a.put("a").answer == "broken"
 
 
 def test_figure_5_in_its_turn_may_say_d() -> None:
@@ -225,6 +280,29 @@ def test_a_forged_stamp_is_not_believed(stamp: str, said: str) -> None:
     assert reader.state == "0"
 
 
+@pytest.mark.parametrize("rule", ["horizon", "strict"])
+@pytest.mark.parametrize("first", [1, 40])
+def test_another_letter_under_a_known_number_is_refused(first: int, rule: Rule) -> None:
+    """With 40 letters before it, a stamp does not reach back to what is known."""
+    one = plain_automaton([[0, 0]])
+    sender, reader = Messenger(one, "A", rule=rule), Messenger(one, "B", rule=rule)
+    stamped = [sent(sender, "a") for _ in range(first + 1)][-1]
+    reader.course.hear(stamped.stamp)
+    forged = Stamp(first, base=first, first=first, events=(1,))
+    with pytest.raises(UsageError, match="two different messages have the number of 'b'"):
+        reader.get(Stamped("b", forged))
+
+
+def test_a_letter_that_a_later_stamp_tells_of_does_not_come_as_another() -> None:
+    one = plain_automaton([[1, 1], [2, -1], [-1, -1]])
+    sender, reader = Messenger(one, "A"), Messenger(one, "B")
+    first, second = sent(sender, "a"), sent(sender, "a")
+    assert got(reader, second) == []
+    with pytest.raises(UsageError, match="two different messages"):
+        reader.get(Stamped("b", Stamp(0, events=(1,))))
+    assert got(reader, first) == ["a", "a"]
+
+
 def test_stamps_and_memory_stay_small_however_long_it_goes_on() -> None:
     loop = automaton(
         "{protocol: p, initial: s, accepting: [s], messages: {A -> B: [a, b]},"
@@ -278,6 +356,34 @@ def test_no_more_wait_than_there_is_room_for() -> None:
     assert got(reader, every[0]) == ["a", "b", "a", "b"]
     assert reader.missing() == []
     assert [got(reader, one) for one in every[4:]] == [["a"], ["b"], ["a"], ["b"]]
+
+
+def test_what_others_wait_for_is_taken_even_if_there_is_no_room() -> None:
+    """c is delivered at once; then a waits for b, and all that follows for both."""
+    rows = [[-1] * 5 for _ in range(7)]
+    for state, letter, to in ("0a1", "1b2", "2c3", "0c4", "4b5", "5a3", "3d6", "6e3"):
+        rows[int(state)]["abcde".index(letter)] = int(to)
+    one = plain_automaton(rows)
+    sender, reader = Messenger(one, "A"), Messenger(one, "B", most_waiting=3)
+    every = [sent(sender, name) for name in "abcdededede"]
+    assert got(reader, every[2]) == ["c"]
+    assert [got(reader, every[i]) for i in (3, 4, 5, 0, 6, 7)] == [[]] * 6
+    assert reader.waiting == 4
+    assert got(reader, every[1]) == ["b", "a", "d", "e", "d"]
+    assert got(reader, every[6]) == ["e"]
+
+
+def test_of_three_roles_the_next_of_each_is_taken_even_if_there_is_no_room() -> None:
+    ring = automaton(
+        "{protocol: p, initial: s, accepting: [s], messages: {A -> B: a, B -> C: b, C -> A: c},"
+        " transitions: [s -> s: a, s -> s: b, s -> s: c]}"
+    )
+    sender, reader = Messenger(ring, "A"), Messenger(ring, "B", most_waiting=3)
+    every = [sent(sender, "a") for _ in range(6)]
+    assert [got(reader, one) for one in every[1:]] == [[]] * 5
+    assert reader.waiting == 3
+    assert got(reader, every[0]) == ["a"] * 4
+    assert got(reader, every[4]) == ["a"]
 
 
 def test_nobody_speaks_for_ever_without_an_answer() -> None:
@@ -395,6 +501,47 @@ def test_conversations_do_not_touch_each_other_and_make_room_when_they_end() -> 
         place.get("x", put.stamped)
     assert place.put("z", "a").answer == "sent"
     assert len(place) == 4
+
+
+TWO_STEPS = automaton(
+    "{protocol: p, initial: s, accepting: [e], messages: {A -> B: [a, b]},"
+    " transitions: [s -> t: a, t -> e: b]}"
+)
+
+
+def test_however_many_are_left_open_those_that_ended_make_room() -> None:
+    place = Conversations(TWO_STEPS, ["A"], most=200)
+    for i in range(150):
+        place.put(f"left {i}", "a")
+    for message in "ab":
+        for i in range(50):
+            place.put(f"ended {i}", message)
+    assert [place.put(f"new {i}", "a").answer for i in range(51)] == ["sent"] * 50 + ["wait"]
+    assert place.to_give_up() == (("left 0", 0), False)
+    assert {len(place), len(list(place.items()))} == {200}
+    assert place.put("left 7", "b").answer == "sent"
+    assert place.to_give_up() == (("left 7", 0), True)
+    assert place.put("new again", "a").answer == "sent"
+    assert place.messenger("left 7", "A") is None
+    assert place.messenger("left 8", "A") is not None
+
+
+def test_none_is_asked_twice_whether_it_may_end_unless_it_was_used(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = []
+
+    def may_end(one: Messenger) -> bool:
+        asked.append(one)
+        return one.ended
+
+    monkeypatch.setattr("ropewalk.protocol.conversations._may_end", may_end)
+    place = Conversations(TWO_STEPS, ["A"], most=1_000)
+    for i in range(1_000):
+        place.put(str(i), "a")
+    for i in range(100):
+        assert place.put(f"new {i}", "a").answer == "wait"
+    assert len(asked) <= 1_000 + 100 * OLDEST
 
 
 def test_conversations_speak_for_their_roles_only() -> None:

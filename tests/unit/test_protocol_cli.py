@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from ropewalk.protocol import automaton
+from ropewalk.protocol.realize.verdict import realizability
 from tests.conftest import Run
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "protocols"
@@ -40,6 +42,18 @@ def test_the_document_has_the_verdict_and_the_run(ropewalk: Run) -> None:
     assert finding["code"] == "P022"
     assert finding["witness"]["trace"] == ["a", "b", "c"]
     assert finding["witness"]["views"]["B"]["way"] == ["says b", "hears a", "says c"]
+
+
+def test_a_deadline_that_crosses_is_heard_by_nobody() -> None:
+    late = automaton(
+        "{protocol: late, initial: s, accepting: [x, y], messages: {A -> B: a, B -> A: c},"
+        " transitions: [s -> t: a, s -> u: {timeout_s: 5, at: B}, t -> x: {timeout_s: 5, at: B},"
+        " u -> y: a, x -> x: c, y -> y: c]}"
+    )
+    run = realizability(late).messenger.run
+    assert run is not None
+    assert run.steps() == ["A says a", "B times out", "B hears a"]
+    assert run.witness()["views"]["A"] == {"way": ["says a"], "believes": ["t"]}
 
 
 def test_what_cannot_be_decided_is_exit_3(ropewalk: Run, tmp_path: Path) -> None:

@@ -364,3 +364,50 @@ def test_a_message_that_constraints_exclude_is_told() -> None:
             "{protocol: p, messages: {A -> B: [a, b]},"
             " constraints: [{first: [a]}, {after: {a: [b]}}]}"
         )
+
+
+TWO_CASES = """\
+protocol: p
+messages: {{A -> B: [o, {other}]}}
+initial: s
+accepting: [t, u]
+transitions:
+  - s -> t: {{message: o, when: {first}}}
+  - s -> u: {{message: {second}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("1", "true"), ("0", "false"), ("1", "'1'"), ("true", "'true'")]
+)
+def test_a_number_a_truth_and_a_text_are_three_things(one: str, other: str) -> None:
+    text = TWO_CASES.format(other="x", first=f"x = {one}", second=f'o, when: "x = {other}"')
+    made = automaton(text)
+    assert len(set(made.labels)) == len(made.labels) == 3
+    fields = {"1": 1, "0": 0, "true": True, "false": False, "'1'": "1", "'true'": "true"}
+    ways = [made.rows[0][made.letter_of("o", {"x": fields[text]}) or 0] for text in (one, other)]
+    assert [made.states[way] for way in ways] == ["t", "u"]
+
+
+@pytest.mark.parametrize("name", ["o[x > 1]", "o[else]"])
+def test_a_message_is_not_called_as_a_case_of_another(name: str) -> None:
+    text = TWO_CASES.format(other=f'"{name}"', first="x > 1", second=f'"{name}"')
+    what = f"p.yaml:7: P008 {name!r} would be the name of two messages"
+    assert told(text) == [f"{what}: give one of them another name"]
+
+
+@pytest.mark.parametrize("constant", ["[" * 5_000, "a" + " " * 1_000_000 + "b"])
+def test_odd_constants_are_texts(constant: str) -> None:
+    found = condition(f" x = {constant} ")
+    assert found is not None
+    assert found.constant == constant
+
+
+def test_what_is_never_said_after_itself_is_said_once() -> None:
+    text = "{{protocol: p, messages: {{A -> B: [a, b]}}, constraints: [{}]}}"
+    never, once = (automaton(text.format(one)) for one in ("never: {a: [a]}", "once: a"))
+    assert never.table.tolist() == once.table.tolist()
+    [said] = told(text.format("after: {a: [b, a]}"))
+    assert said == (
+        "p.yaml:1: P012 'a' only after itself could never be said: name what goes before it"
+    )

@@ -4,7 +4,7 @@ A letter is what may happen in a conversation: a message that one role sends to 
 by its guards where the file has any, or a deadline that passes at a role and that nobody else sees.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -107,10 +107,6 @@ class Automaton:
         """Letters that are a role's own to say or, as its deadlines, to take."""
         return tuple(i for i, letter in enumerate(self.letters) if letter.sender == role)
 
-    def heard_by(self, role: int) -> tuple[int, ...]:
-        """Letters that a role gets from others."""
-        return tuple(i for i, letter in enumerate(self.letters) if letter.receiver == role)
-
     def letter_of(self, message: str, fields: Any = None) -> int | None:
         """The letter that a message with these fields is; None if the protocol has none.
 
@@ -142,13 +138,19 @@ class Automaton:
     @cached_property
     def reachable(self) -> frozenset[int]:
         """States to which letters lead from the initial one."""
-        seen, edge = {self.initial}, [self.initial]
-        while edge:
-            for state in self.rows[edge.pop()]:
-                if state >= 0 and state not in seen:
-                    seen.add(state)
-                    edge.append(state)
-        return frozenset(seen)
+        return frozenset(self.reached([self.initial]))
+
+    def reached(self, states: Iterable[int], letters: Sequence[int] | None = None) -> list[int]:
+        """States to which letters lead from some, or certain letters, and these; nearest first."""
+        order = list(states)
+        seen = set(order)
+        for state in order:  # grows while it is read
+            row = self.rows[state]
+            for to in row if letters is None else [row[letter] for letter in letters]:
+                if to >= 0 and to not in seen:
+                    seen.add(to)
+                    order.append(to)
+        return order
 
     @cached_property
     def hopeless(self) -> frozenset[int]:

@@ -65,12 +65,12 @@ def _at(place: Mapping[str, str], headers: Mapping[str, str], fields: Any) -> st
 
 
 def _header(headers: Mapping[str, str], name: str) -> str | None:
-    """A header, whatever its case: libraries change it on the way."""
+    """A header, whatever its case: libraries change it on the way, and CloudEvents more of it."""
     found = headers.get(name)
     if found is None:
         low = name.lower()
         found = next((value for key, value in headers.items() if key.lower() == low), None)
-    return found
+    return headers.get(_cloud_name(name)) if found is None else found
 
 
 def _fields(payload: bytes | str) -> Any:
@@ -113,7 +113,8 @@ def _mqtt_stamped(
 
 
 def _amqp_plain(headers: Mapping[Any, Any] | None) -> Headers:
-    return {_text(key): _text(value) for key, value in (headers or {}).items()}
+    given = (headers or {}).items()
+    return {_text(key): _text(value) for key, value in given if value is not None}
 
 
 def _amqp_stamped(headers: Mapping[Any, Any] | None, stamp: Stamp) -> dict[Any, Any]:
@@ -129,7 +130,8 @@ def _cloud_name(name: str) -> str:
 
 def _cloud_plain(attributes: Mapping[str, Any] | None) -> Headers:
     """Attributes by their own names; the event's type is the message, unless that is told."""
-    plain = {key: str(value) for key, value in (attributes or {}).items()}
+    given = (attributes or {}).items()
+    plain = {key: str(value) for key, value in given if value is not None}
     plain.setdefault("message", plain.get("type", ""))
     if _cloud_name(STAMP) in plain:
         plain[STAMP] = plain.pop(_cloud_name(STAMP))

@@ -13,7 +13,7 @@ from ropewalk.protocol.messenger import Delivered, Messenger, Put, Rule, Stamped
 MOST = 65_536
 """Conversations that are kept."""
 OLDEST = 64
-"""Of those that were silent longest, so many are asked whether they may end."""
+"""Of those that could not end and were silent longest, so many are asked again."""
 
 Key = tuple[str, int]
 
@@ -41,14 +41,17 @@ class Conversations:
         self._rule, self._most = rule, most
         self._limits = {"most_waiting": most_waiting, "most_again": most_again}
         self._open: OrderedDict[Key, Messenger] = OrderedDict()
+        """By when they were last used, after those of `_asked`."""
+        self._asked: OrderedDict[Key, Messenger] = OrderedDict()
+        """Those that could not end when room was needed, and were not used since."""
 
     def __len__(self) -> int:
-        return len(self._open)
+        return len(self._asked) + len(self._open)
 
     @property
     def waiting(self) -> int:
         """Messages that wait, in all of them."""
-        return sum(one.waiting for one in self._open.values())
+        return sum(one.waiting for _, one in self.items())
 
     def put(
         self,
@@ -87,7 +90,8 @@ class Conversations:
 
     def messenger(self, conversation: str, role: str) -> Messenger | None:
         """A conversation that is open, as a role sees it."""
-        return self._open.get((conversation, self.protocol.role(role)))
+        key = (conversation, self.protocol.role(role))
+        return self._open.get(key) or self._asked.get(key)
 
     def open(self, conversation: str, role: str) -> Messenger | None:
         """The same, opened if it is not; None if there is no room."""
@@ -95,17 +99,19 @@ class Conversations:
 
     def forget(self, conversation: str, role: int) -> None:
         """A conversation is no longer followed."""
-        self._open.pop((conversation, role), None)
+        for some in (self._open, self._asked):
+            some.pop((conversation, role), None)
 
     def items(self) -> Iterator[tuple[Key, Messenger]]:
-        """All that are open."""
+        """All that are open, the one that was silent longest first."""
+        yield from self._asked.items()
         yield from self._open.items()
 
     def tick(self, now_us: int) -> list[tuple[str, str]]:
         """Let time pass: conversations with deadlines that have passed."""
         if not self.protocol.deadlines:
             return []
-        found = [(key[0], one.tick(now_us)) for key, one in self._open.items()]
+        found = [(key[0], one.tick(now_us)) for key, one in self.items()]
         return [(conversation, passed) for conversation, passed in found if passed is not None]
 
     def _messenger(self, key: Key) -> Messenger | None:
@@ -113,17 +119,45 @@ class Conversations:
         if found is not None:
             self._open.move_to_end(key)
             return found
-        if len(self._open) >= self._most and not self._make_room():
+        found = self._asked.pop(key, None)
+        if found is not None:
+            self._open[key] = found
+            return found
+        if self.full and not self._make_room():
             return None
         role = self.protocol.roles[key[1]]
         made = Messenger(self.protocol, role, rule=self._rule, grounds=self.grounds, **self._limits)
         self._open[key] = made
         return made
 
+    @property
+    def full(self) -> bool:
+        """Whether there is no room for another."""
+        return len(self) >= self._most
+
+    def to_give_up(self) -> tuple[Key, bool]:
+        """The side that makes room with the least harm, and whether it may end where it is.
+
+        The one that was silent longest of those that may end, else of all. Each is asked once
+        after it was used, so this costs no more than using it did; time may have let others end.
+        """
+        for key, one in islice(self._asked.items(), OLDEST):
+            if _may_end(one):
+                return key, True
+        while self._open:
+            key, one = next(iter(self._open.items()))
+            if _may_end(one):
+                return key, True
+            self._asked[key] = self._open.pop(key)
+        return next(iter(self._asked)), False
+
     def _make_room(self) -> bool:
-        """Forget the oldest conversation that may end; not all of them are looked at."""
-        for key, one in islice(self._open.items(), OLDEST):
-            if one.ended or one.broken is not None:
-                del self._open[key]
-                return True
-        return False
+        """Forget a conversation that may end."""
+        key, may_end = self.to_give_up()
+        if may_end:
+            self.forget(*key)
+        return may_end
+
+
+def _may_end(one: Messenger) -> bool:
+    return one.ended or one.broken is not None

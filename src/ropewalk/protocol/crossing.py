@@ -45,10 +45,8 @@ class Met(NamedTuple):
     """Where the other side was when it said it."""
     ours: tuple[int, ...]
     """What the role had said and the other had not heard by then."""
-    after: int
-    """Where the role was when it had said the last of these."""
-    since: tuple[int, ...]
-    """What it has heard from then on, this letter included."""
+    waited: bool
+    """Whether it has had nothing more to say since the last of these."""
 
 
 class Crossings:
@@ -68,22 +66,11 @@ class Crossings:
 
         Those that the conversation reaches first come first.
         """
-        for state in self.in_reach:
+        for state in self.automaton.reached([self.automaton.initial]):
             for a, b in self.pairs(state):
-                x, y = self.both(state, a, b)
+                x, y = self.both_ways(state, a, b)
                 if x < 0 or x != y:
                     yield state, a, b
-
-    @property
-    def in_reach(self) -> list[int]:
-        """Reachable states, the nearest first."""
-        order, seen = [self.automaton.initial], {self.automaton.initial}
-        for state in order:
-            for to in self.rows[state]:
-                if to >= 0 and to not in seen:
-                    seen.add(to)
-                    order.append(to)
-        return order
 
     def pairs(self, state: int) -> Iterator[tuple[int, int]]:
         """Letters of the first and of the second role that are both allowed at a state."""
@@ -93,11 +80,6 @@ class Crossings:
             if row[a] >= 0:
                 for b in theirs:
                     yield a, b
-
-    def both(self, state: int, a: int, b: int) -> tuple[int, int]:
-        """The states after a, b and after b, a; -1 where it is not allowed."""
-        rows = self.rows
-        return rows[rows[state][a]][b], rows[rows[state][b]][a]
 
     # --- rifts ------------------------------------------------------------------------------
 
@@ -122,7 +104,7 @@ class Crossings:
                 waits = self._waits(1 - speaker, rows[met.base][met.theirs], met.ours[: apart + 1])
                 found = Rift(frozenset(), speaker, base, words, met.theirs)
             else:
-                waits = len(words) == 1 and self._waits(met.role, met.after, met.since)
+                waits = len(words) == 1 and met.waited
                 found = Rift(frozenset(), speaker, base, (met.theirs,), words[0])
             states = self.shuffled(base, found.words, found.letter) if waits else None
             if states is not None and self.mendable(states, speaker):

@@ -25,20 +25,35 @@ Compare = Callable[[Any, Any], bool]
 _SIGNS: Mapping[str, Compare] = {
     "<=": le, ">=": ge, "!=": ne, "==": eq, "=": eq, "<": lt, ">": gt
 }  # fmt: skip
-_SHAPE = re.compile(r"\s*([A-Za-z_][\w.-]*)\s*(<=|>=|!=|==|=|<|>)\s*(\S.*?)\s*\Z")
+_SHAPE = re.compile(r"([A-Za-z_][\w.-]*)\s*(<=|>=|!=|==|=|<|>)\s*(\S.*)")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Condition:
-    """One comparison of a field with a constant."""
+    """One comparison of a field with a constant; to Python 1 is true, here it is not.
+
+    >>> condition("x = 1") == condition("x = true"), condition("x = 1") == condition("x = 1.0")
+    (False, True)
+    """
 
     field: str
     sign: str
     constant: Value
 
     def __str__(self) -> str:
-        said = self.constant if isinstance(self.constant, str) else json.dumps(self.constant)
-        return f"{self.field} {self.sign} {said}"
+        # A text that would be read as something else is told in quotes.
+        plain = isinstance(self.constant, str) and _constant(self.constant) == self.constant
+        return f"{self.field} {self.sign} {self.constant if plain else json.dumps(self.constant)}"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Condition) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    @property
+    def _key(self) -> tuple[str, str, str, Value]:
+        return self.field, self.sign, _kind(self.constant), self.constant
 
     def holds(self, value: Value) -> bool:
         """Whether a value meets it; values of another kind are neither equal nor in order."""
@@ -67,7 +82,7 @@ def condition(text: str) -> Condition | None:
     >>> print(condition("order.amount >= 100"), "/", condition('kind == "a b"'))
     order.amount >= 100 / kind = a b
     """
-    found = _SHAPE.match(text)
+    found = _SHAPE.fullmatch(text.strip())
     if found is None:
         return None
     field, sign, constant = found.groups()
@@ -110,10 +125,10 @@ def cases(guards: Sequence[Guard]) -> Iterator[tuple[tuple[int, ...], dict[str, 
 
 def many_cases(guards: Sequence[Guard]) -> bool:
     """Whether there are too many combinations of classes to try them all."""
-    constants: dict[str, set[Value]] = {}
+    constants: dict[str, set[tuple[str, Value]]] = {}
     for guard in guards:
         for one in guard.conditions:
-            constants.setdefault(one.field, set()).add(one.constant)
+            constants.setdefault(one.field, set()).add((_kind(one.constant), one.constant))
     total = 1
     for some in constants.values():
         total *= 2 * len(some) + 2
@@ -156,7 +171,7 @@ def _kind(value: Value) -> str:
 def _constant(text: str) -> Value:
     try:
         value = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):  # no JSON, or nested without end
         return text.strip("'\"")
     plain = isinstance(value, str | int | float | bool)
     return value if plain and not (isinstance(value, float) and not isfinite(value)) else text

@@ -15,7 +15,7 @@ two spoke at once and disagree: the rift is mended (`crossing`), or the conversa
 from ropewalk.protocol.crossing import Met, Rift
 from ropewalk.protocol.grounds import Grounds
 from ropewalk.protocol.stamps import Stamp
-from ropewalk.protocol.steps import WINDOW, Steps, counted
+from ropewalk.protocol.steps import WINDOW, Steps, counted, in_order
 
 UNMENDED = "both sides spoke at once, and nothing brings them together again"
 
@@ -24,10 +24,10 @@ class Horizon:
     """One role's side of a conversation between two."""
 
     __slots__ = (
-        "_ahead", "_answers", "_free", "_goal", "_grounds", "_horizon", "_known", "_role", "_rows",
+        "_answers", "_free", "_goal", "_grounds", "_horizon", "_known", "_role", "_rows",
         "_speaks", "_steps", "_their_early", "_their_heard", "_their_state", "_their_steps",
-        "_tried", "_turn", "at", "broken", "coming", "done", "known", "open", "rift", "said",
-        "unheard",
+        "_tried", "_turn", "ahead", "at", "broken", "coming", "done", "known", "open", "rift",
+        "said", "unheard", "waited",
     )  # fmt: skip
 
     def __init__(self, grounds: Grounds, role: int, *, window: int = WINDOW) -> None:
@@ -39,6 +39,8 @@ class Horizon:
         """How many letters this side has said."""
         self.unheard: dict[int, tuple[int, int]] = {}
         """Those that the other may not have delivered, by number: the letter, the state before."""
+        self.waited = True
+        """Whether this side could say nothing between its last letter and what it heard since."""
         self._answers = grounds.speaks[1 - role]
         """Whether the other side ever speaks, and so tells what it has heard."""
         self._steps = Steps(self._rows, start, window, grounds.silent)
@@ -51,7 +53,7 @@ class Horizon:
         """Its way as far as it is known: where, after how many steps, having heard what."""
         self._known: dict[int, tuple[int, int, tuple[int, ...], int]] = {}
         """Of its letters, from `done` on: its state after it, what it had heard, and its state."""
-        self._ahead: dict[int, Stamp] = {}
+        self.ahead: dict[int, Stamp] = {}
         """Stamps that do not reach back to what is known."""
         self.open: dict[int, int] = {}
         """Its letters that are known and not delivered, by number, ascending."""
@@ -91,7 +93,7 @@ class Horizon:
         number = self.said
         if self._answers:
             self.unheard[number] = (letter, at)
-        self.at, self.said = to, number + 1
+        self.at, self.said, self.waited = to, number + 1, True
         self._turn += 1
         if self.rift is not None:
             self._go_on(self.rift, letter, heard=True)
@@ -136,7 +138,7 @@ class Horizon:
             or number != self.known
             or stamp.base + len(events) != steps + 1
             or self.unheard
-            or self._ahead
+            or self.ahead
             or self.rift is not None
             or self.broken is not None
         ):
@@ -152,24 +154,36 @@ class Horizon:
         self._turn += 1
         return True
 
+    def needs(self, stamp: Stamp) -> bool:
+        """Whether a message is below the horizon, or the next: all others may have to wait for it.
+
+        There are never more of them than a message may be ahead.
+        """
+        return stamp.number < self._horizon or stamp.number == self.done
+
+    def known_as(self, stamp: Stamp) -> int | None:
+        """The letter that a message of this number is known to be, while it is not delivered."""
+        ahead = self.ahead.get(stamp.number)
+        return self.open.get(stamp.number) if ahead is None else ahead.events[-1]
+
     def hear(self, stamp: Stamp) -> bool:
         """A message has come; False if it had come before."""
         number = stamp.number
-        if number < self.done or number in self.coming or number in self._ahead:
+        if number < self.done or number in self.coming or number in self.ahead:
             return False
         if number < self.known:
             if number in self.open:
                 self.coming.add(number)
             return number in self.open
         if not self._joins(stamp):
-            self._ahead[number] = stamp
+            self.ahead[number] = stamp
             return True
         self._learn(stamp)
-        while self._ahead and self.broken is None:
-            near = min(self._ahead)
-            if not self._joins(self._ahead[near]):
+        while self.ahead and self.broken is None:
+            near = min(self.ahead)
+            if not self._joins(self.ahead[near]):
                 break
-            self._learn(self._ahead.pop(near))
+            self._learn(self.ahead.pop(near))
         return True
 
     def _joins(self, stamp: Stamp) -> bool:
@@ -270,11 +284,10 @@ class Horizon:
             return goal
         if self.unheard and not all(map(self._crosses_well, range(self._horizon, end))):
             return -1
-        for number, (letter, _) in self.unheard.items():
-            if number >= heard and number not in early:
-                goal = rows[goal][letter]
-                if goal < 0:
-                    return -1
+        for letter in self._to_hear(heard, early, goal):
+            goal = rows[goal][letter]
+            if goal < 0:
+                return -1
         here = self._goal
         for number in range(self._horizon, end):
             here = rows[here][self.open[number]]
@@ -283,16 +296,31 @@ class Horizon:
         return goal if here == goal else -1
 
     def _crosses_well(self, number: int) -> bool:
-        """Whether a letter commutes with each that its sender had not heard when it said it."""
+        """Whether a letter commutes with each that its sender had not heard when it said it.
+
+        In a rift, but for the last, which the rift is about.
+        """
         _, heard, early, state = self._known[number]
         theirs, both_ways = self.open[number], self._grounds.crossings.both_ways
-        for one, (ours, _) in self.unheard.items():
-            if one >= heard and one not in early:
-                ends = both_ways(state, theirs, ours)
-                if ends[0] < 0 or ends[0] != ends[1]:
-                    return False
-                state = self._rows[state][ours]
+        to_hear = self._to_hear(heard, early, state)
+        if self.rift is not None and to_hear.pop() != self.rift.letter:
+            return False
+        for ours in to_hear:
+            ends = both_ways(state, theirs, ours)
+            if ends[0] < 0 or ends[0] != ends[1]:
+                return False
+            state = self._rows[state][ours]
         return True
+
+    def _to_hear(self, heard: int, early: tuple[int, ...], state: int) -> list[int]:
+        """Letters of this side that the other had not heard, in an order that it can hear them in.
+
+        If it heard some out of order, what is left need not be allowed in the order in which it
+        was said; all orders that are allowed end alike, or it would not have (definition 8).
+        """
+        unheard = self.unheard.items()
+        said = [letter for one, (letter, _) in unheard if one >= heard and one not in early]
+        return in_order(self._rows, state, said)
 
     def _rest(self, end: int, but: int = -1) -> list[int]:
         """Letters below a horizon that are not delivered."""
@@ -304,9 +332,10 @@ class Horizon:
         self.coming.discard(number)
         self._tried.pop(number, None)
         self._turn += 1
-        self.at = self._rows[self.at][letter]
         if self.unheard:
+            self.waited = self._waits
             self._forget_heard(number)
+        self.at = self._rows[self.at][letter]
         if self._speaks:
             self._steps.add(-1 - number, letter)
         while self.done < self.known and self.done not in self.open:
@@ -330,30 +359,29 @@ class Horizon:
         if self.rift is not None:
             if self.rift.speaker == self._role:
                 self.broken = "both sides spoke at once, and the other one did not wait"
+            elif unheard and not self._crosses_well(self.done):
+                self.broken = UNMENDED
             else:
                 self._go_on(self.rift, letter, heard=not unheard)
         elif not unheard:
             self.broken = "the other side said what is not allowed here"
         else:
-            since = self._steps.heard_since_last()
-            rift = None
-            if since is not None:
-                rift = self._grounds.crossings.rift(self._met(letter, unheard, since))
+            rift = self._grounds.crossings.rift(self._met(letter, unheard))
             if rift is None:
                 self.broken = UNMENDED
             elif len(rift.states) > 1:  # otherwise what was said since has mended it
                 self.rift = rift
 
-    def _met(self, letter: int, unheard: list[int], since: list[int]) -> Met:
-        said, before = self.unheard[unheard[-1]]
-        return Met(
-            self._role,
-            letter,
-            self._known[self.done][3],
-            tuple(self.unheard[number][0] for number in unheard),
-            self._rows[before][said],
-            (*since, letter),
-        )
+    def _met(self, letter: int, unheard: list[int]) -> Met:
+        _, heard, early, base = self._known[self.done]
+        ours = tuple(self._to_hear(heard, early, base))
+        waited = unheard[-1] == self.said - 1 and self._waits
+        return Met(self._role, letter, base, ours, waited)
+
+    @property
+    def _waits(self) -> bool:
+        """Whether this side has had nothing to say since its last letter, and has nothing now."""
+        return self.waited and not self._grounds.crossings.speaks(self._role, self.at)
 
     def _unheard_by(self, number: int) -> list[int]:
         """Letters of this side that the other had not heard when it said a letter."""
@@ -365,6 +393,6 @@ class Horizon:
     def missing(self) -> list[int]:
         """Numbers that are known to have been said and have not come: what to ask for again."""
         found = [number for number in self.open if number not in self.coming]
-        if self._ahead:
-            found += range(self.known, min(self._ahead))
+        if self.ahead:
+            found += range(self.known, min(self.ahead))
         return found

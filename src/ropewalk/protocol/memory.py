@@ -38,6 +38,7 @@ class _Horizon(Struct, frozen=True, array_like=True):
     goal: int
     rift: _Rift | None
     broken: str | None
+    waited: bool = False
 
 
 class _Strict(Struct, frozen=True, array_like=True):
@@ -79,7 +80,7 @@ def _of_horizon(one: Horizon) -> _Horizon:
         one._known,
         tuple(
             (s.number, s.base, s.first, s.state, s.heard, s.early, s.events)
-            for s in one._ahead.values()
+            for s in one.ahead.values()
         ),
         one.open,
         tuple(one.coming),
@@ -90,16 +91,18 @@ def _of_horizon(one: Horizon) -> _Horizon:
         if rift is None
         else _Rift(tuple(rift.states), rift.speaker, rift.start, rift.words, rift.letter),
         one.broken,
+        one.waited,
     )
 
 
 def _recall_horizon(one: Horizon, kept: _Horizon) -> None:
     one.at, one.said, one.unheard = kept.at, kept.said, dict(kept.unheard)
+    one.waited = kept.waited
     one._steps.recall(kept.steps)
     one.known, one.open, one.coming = kept.known, dict(kept.open), set(kept.coming)
     one._their_state, one._their_steps, one._their_heard, one._their_early = kept.theirs
     one._known = dict(kept.letters)
-    one._ahead = {some[0]: Stamp(*some) for some in kept.ahead}
+    one.ahead = {some[0]: Stamp(*some) for some in kept.ahead}
     one.done, one._horizon, one._goal, one.broken = kept.done, kept.horizon, kept.goal, kept.broken
     rift = kept.rift
     one.rift = None

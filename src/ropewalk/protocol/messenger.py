@@ -26,7 +26,7 @@ Rule = Literal["horizon", "strict", "f1", "f2"]
 Answer = Literal["sent", "wait", "refused", "broken"]
 
 MOST_WAITING = 1_024
-"""Messages that may wait to be delivered; more are not taken."""
+"""Messages that may wait to be delivered; more are not taken, but for those others wait for."""
 MOST_KEPT = 4_096
 """Letters that the other side may not have heard; then its next word is waited for."""
 
@@ -54,6 +54,12 @@ class Course(Protocol):
 
     def in_turn(self, stamp: Stamp, /) -> bool:
         """Hear and deliver at once what comes in its turn, if that is all there is to do."""
+
+    def needs(self, stamp: Stamp, /) -> bool:
+        """Whether others wait for this message: then it is taken even if there is no room."""
+
+    def known_as(self, stamp: Stamp, /) -> int | None:
+        """The letter that a message of this number is known to be, while it is not delivered."""
 
     def hear(self, stamp: Stamp) -> bool:
         """A message has come; False if it had come before."""
@@ -208,22 +214,11 @@ class Messenger:
 
     def _hopeless(self, letter: int) -> bool:
         """Whether nothing that others say could make a letter allowed."""
-        rows, letters = self.protocol.rows, self.protocol.letters
-        others = [
-            i
-            for i, one in enumerate(letters)
-            if one.sender != self._number or one.receiver == NOBODY
-        ]
-        seen, edge = set(self.course.states), list(self.course.states)
-        while edge:
-            row = rows[edge.pop()]
-            if row[letter] >= 0:
-                return False
-            for other in others:
-                if row[other] >= 0 and row[other] not in seen:
-                    seen.add(row[other])
-                    edge.append(row[other])
-        return True
+        rows, letters = self.protocol.rows, enumerate(self.protocol.letters)
+        others = [i for i, one in letters if one.sender != self._number or one.receiver == NOBODY]
+        return all(
+            rows[state][letter] < 0 for state in self.protocol.reached(self.course.states, others)
+        )
 
     # --- receiving --------------------------------------------------------------------------
 
@@ -248,7 +243,7 @@ class Messenger:
             who = self.protocol.roles[letter.sender]
             return [Delivered(stamped.message, stamped.payload, who, stamp.number)]
         self._check(stamped, letter.sender)
-        if (self.room or self._is_next(stamp)) and course.hear(stamp):
+        if (self.room or course.needs(stamp)) and course.hear(stamp):
             self.kept[course.key(letter.sender, stamp.number)] = stamped
         return self._deliver(most, now_us)
 
@@ -257,21 +252,22 @@ class Messenger:
         stamp, course, done = stamped.stamp, self.course, 0
         if isinstance(course, Horizon):
             done = course.done
-            if stamp.first + sum(one >= 0 for one in stamp.events) != stamp.number + 1:
+            own = len(stamp.events)
+            if min(stamp.events) < 0:  # mostly there is nothing to count
+                own = sum(one >= 0 for one in stamp.events)
+            if stamp.first + own != stamp.number + 1:
                 raise UsageError(f"the stamp of {stamped.message!r} does not add up")
         elif isinstance(course, Strict):
             done = course.done.get(sender, 0)
         if stamp.number - done > MOST_AHEAD:
             raise UsageError(f"{stamped.message!r} is {stamp.number - done:,} messages ahead")
+        if course.known_as(stamp) not in (None, stamp.events[-1]):
+            raise UsageError(f"two different messages have the number of {stamped.message!r}")
 
     @property
     def room(self) -> bool:
         """Whether another message would be taken."""
         return len(self.kept) < self._most_waiting
-
-    def _is_next(self, stamp: Stamp) -> bool:
-        """A message whose turn it is takes no room for long."""
-        return isinstance(self.course, Horizon) and stamp.number == self.course.done
 
     def _deliver(self, most: int | None, now_us: int) -> list[Delivered]:
         found: list[Delivered] = []
@@ -293,6 +289,21 @@ class Messenger:
         """Have a message wait of which the course knows already: after a restart."""
         sender = self.protocol.letters[stamped.stamp.events[-1]].sender
         self.kept[self.course.key(sender, stamped.stamp.number)] = stamped
+
+    def kept_as(self, stamp: Stamp) -> Stamped | None:
+        """The message that waits under the number of a stamp, if one does."""
+        sender = self.protocol.letters[stamp.events[-1]].sender
+        return self.kept.get(self.course.key(sender, stamp.number))
+
+    def awaits(self, stamp: Stamp) -> bool:
+        """Whether a message is known to have come and waits: after a restart."""
+        course = self.course
+        if isinstance(course, Horizon):
+            return stamp.number in course.coming or stamp.number in course.ahead
+        if isinstance(course, Strict):
+            sender = self.protocol.letters[stamp.events[-1]].sender
+            return stamp.number in course.coming.get(sender, ())
+        return False
 
     def entered(self, now_us: int) -> None:
         """Deadlines of the present state count from now."""

@@ -109,7 +109,11 @@ def _mapped(book: Notebook, at: At, kind: str, given: Any) -> Iterator[Part]:
         yield _modes(named)
         return
     make = _after if kind == "after" else _never
-    yield from (make(one, other) for one, some in named.items() for other in some)
+    for one, some in named.items():
+        if kind == "after" and one in some:
+            told = f"{one!r} only after itself could never be said"
+            book.say("P012", (*at, one), f"{told}: name what goes before it")
+        yield from (make(one, other) for other in some)
 
 
 def _first(names: Sequence[str], messages: Sequence[str]) -> Part:
@@ -127,6 +131,8 @@ def _after(message: str, other: str) -> Part:
 
 
 def _never(message: str, other: str) -> Part:
+    if message == other:
+        return _once(message)
     return Part(("", other), ({message: 0, other: 1}, {other: 1}), frozenset([message, other]))
 
 

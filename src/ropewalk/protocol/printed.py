@@ -52,13 +52,7 @@ class Outcomes:
     def reach(self, state: int) -> frozenset[int]:
         """States that can be reached from one, itself among them."""
         if state not in self._reach:
-            found, edge = {state}, [state]
-            while edge:
-                for to in self.automaton.rows[edge.pop()]:
-                    if to >= 0 and to not in found:
-                        found.add(to)
-                        edge.append(to)
-            self._reach[state] = frozenset(found)
+            self._reach[state] = frozenset(self.automaton.reached([state]))
         return self._reach[state]
 
     def _states(self, way: Sequence[int]) -> list[int]:
@@ -119,6 +113,13 @@ class Printed:
     def key(self, _sender: int, number: int) -> int:
         """There is only one other side: a number tells its messages apart."""
         return number
+
+    def needs(self, _stamp: Stamp) -> bool:
+        """Nothing is said of room in print."""
+        return False
+
+    def known_as(self, _stamp: Stamp) -> None:
+        """Numbers are believed."""
 
     def hear(self, stamp: Stamp) -> bool:
         """A message has come; False if it had come before."""

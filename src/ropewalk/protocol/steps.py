@@ -80,15 +80,6 @@ class Steps:
         last = next((event for event in reversed(events) if event >= 0), -1)
         self._untold = last in self._silent
 
-    def heard_since_last(self) -> list[int] | None:
-        """Letters of the other side since the last of its own; None if that is long ago."""
-        found: list[int] = []
-        for event, letter in zip(reversed(self._events), reversed(self._letters), strict=True):
-            if event >= 0:
-                return found[::-1]
-            found.append(letter)
-        return None
-
 
 def counted(heard: int, early: tuple[int, ...], number: int) -> tuple[int, tuple[int, ...]]:
     """How many are there without a gap, and which beyond it, with one more.
@@ -102,3 +93,30 @@ def counted(heard: int, early: tuple[int, ...], number: int) -> tuple[int, tuple
     while early and early[0] == heard:
         heard, early = heard + 1, early[1:]
     return heard, early
+
+
+def in_order(rows: list[list[int]], state: int, letters: list[int]) -> list[int]:
+    """Letters in an order that is allowed from a state: always the first that is.
+
+    What is never allowed comes last.
+
+    >>> in_order([[1, -1], [-1, 0]], 0, [1, 1, 0, 0])
+    [0, 1, 0, 1]
+    """
+    at = state
+    for letter in letters:
+        at = rows[at][letter]
+        if at < 0:
+            return _searched(rows, state, list(letters))
+    return letters
+
+
+def _searched(rows: list[list[int]], state: int, rest: list[int]) -> list[int]:
+    found: list[int] = []
+    while rest:
+        at = next((i for i, letter in enumerate(rest) if rows[state][letter] >= 0), None)
+        if at is None:
+            return found + rest
+        found.append(rest.pop(at))
+        state = rows[state][found[-1]]
+    return found

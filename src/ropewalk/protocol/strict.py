@@ -47,6 +47,16 @@ class Strict:
         """Nothing is delivered by a way of its own."""
         return False
 
+    def needs(self, stamp: Stamp) -> bool:
+        """Whether a message is its sender's next."""
+        sender = self._automaton.letters[stamp.events[-1]].sender
+        return stamp.number == self.done.get(sender, 0)
+
+    def known_as(self, stamp: Stamp) -> int | None:
+        """The letter that a message of this number is known to be, while it is not delivered."""
+        sender = self._automaton.letters[stamp.events[-1]].sender
+        return self.coming.get(sender, {}).get(stamp.number)
+
     def hear(self, stamp: Stamp) -> bool:
         """A message has come; False if it had come before."""
         letter = stamp.events[-1]

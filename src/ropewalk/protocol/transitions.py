@@ -288,7 +288,17 @@ def alphabet_of(
                 said = ", ".join(str(guards[i]) for i in holding) or ELSE
                 made.examples[len(made.letters)] = fields
                 made.letters.append(Letter(f"{message}[{said}]", message, *ends, holding))
+    _same_names(book, moves, made.letters)
     return made
+
+
+def _same_names(book: Notebook, moves: Sequence[Move], letters: Iterable[Letter]) -> None:
+    """Letters are known by their names: a message must not be called as a case of another is."""
+    line, first = {one.message: one.line for one in reversed(moves)}, dict[str, Letter]()
+    for letter in letters:
+        if first.setdefault(letter.name, letter) is not letter:
+            told = f"{letter.name!r} would be the name of two messages"
+            book.say("P008", line[letter.message], f"{told}: give one of them another name")
 
 
 def _table(book: Notebook, moves: Sequence[Move], states: Sequence[str], alphabet: Alphabet) -> Any:

@@ -37,21 +37,9 @@ class Views:
 
     def _ever(self, view: View) -> frozenset[int]:
         """Letters that may be allowed some time after a view, whoever speaks until then."""
-        rows, found, edge = self.automaton.rows, set(view), list(view)
-        for state in edge:  # grows while it is read
-            new = {to for to in rows[state] if to >= 0} - found
-            found |= new
-            edge += new
+        rows, found = self.automaton.rows, self.automaton.reached(view)
         return frozenset(i for state in found for i, to in enumerate(rows[state]) if to >= 0)
 
     def _closed(self, states: set[int]) -> View:
         """With all that may have happened unseen."""
-        rows, found, edge = self.automaton.rows, set(states), list(states)
-        while edge and self._hidden:
-            row = rows[edge.pop()]
-            for letter in self._hidden:
-                to = row[letter]
-                if to >= 0 and to not in found:
-                    found.add(to)
-                    edge.append(to)
-        return frozenset(found)
+        return frozenset(self.automaton.reached(states, self._hidden) if self._hidden else states)

@@ -8,7 +8,7 @@ orders of what has crossed lead to, or with words that are allowed in all of the
 
 from dataclasses import dataclass
 
-from ropewalk.protocol.automaton import Automaton
+from ropewalk.protocol.automaton import NOBODY, Automaton
 from ropewalk.protocol.crossing import Crossings, States
 from ropewalk.protocol.realize.runs import HEARS, SAYS, Move, Run, Ways, in_step
 
@@ -90,16 +90,21 @@ def unmended(automaton: Automaton, crossings: Crossings) -> Clash | None:
     ways = Ways(automaton)
     for state, a, b in crossings.bad():
         if not _mended(automaton, crossings, state, a, b):
-            moves = [
-                *in_step(automaton, ways.to(state)),
-                *(Move(SAYS, automaton.letters[one].sender, one) for one in (a, b)),
-                Move(HEARS, 0, b),
-                Move(HEARS, 1, a),
-            ]
-            views = tuple(frozenset([to]) for to in crossings.both(state, a, b))
-            run = Run(automaton, tuple(moves), views, "both spoke at once, and disagree for good")
-            return Clash(state, run)
+            return Clash(state, _crossed(automaton, ways.to(state), state, a, b))
     return None
+
+
+def _crossed(automaton: Automaton, way: tuple[int, ...], state: int, a: int, b: int) -> Run:
+    """Both say a letter, and then each hears the other's; a deadline is heard by nobody."""
+    letters = automaton.letters
+    moves = [*in_step(automaton, way), *(Move(SAYS, letters[one].sender, one) for one in (a, b))]
+    ways = [[a], [b]]
+    for role, letter in ((0, b), (1, a)):
+        if letters[letter].receiver != NOBODY:
+            moves.append(Move(HEARS, role, letter))
+            ways[role].append(letter)
+    views = tuple(frozenset([automaton.walk(one, state)]) for one in ways)
+    return Run(automaton, tuple(moves), views, "both spoke at once, and disagree for good")
 
 
 def _mended(automaton: Automaton, crossings: Crossings, state: int, a: int, b: int) -> bool:
