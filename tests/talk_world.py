@@ -1,12 +1,13 @@
 """Two applications that follow a protocol, each at its broker, with agents between them."""
 
+from pathlib import Path
 from random import Random
 from typing import Any
 
 from ropewalk.federation.facts import Contract, Topic
 from ropewalk.overlay.events import Accepted, Deliver, Published, Refused, Subscribed
 from ropewalk.overlay.wire import decode_records, encode_records
-from ropewalk.protocol import Automaton
+from ropewalk.protocol import Automaton, automaton, load_automaton
 from tests.bench import MS, Bench, federation
 
 LOOSE = Contract(delivery="at-least-once", order="none")
@@ -16,6 +17,19 @@ SQUARE = federation("a-b b-d a-c c-d", topics={"to/b": TO_B, "to/a": TO_A})
 AT = {0: "a", 1: "d"}
 """Where the two roles are."""
 TOPIC = {0: "to/b", 1: "to/a"}
+
+
+EXAMPLES = Path(__file__).parents[1] / "examples" / "protocols"
+FIGURE_3 = load_automaton(EXAMPLES / "figure-3.yaml")
+DEAL = automaton(
+    "{protocol: deal, initial: idle, accepting: [done], messages: {A -> B: [ask, take],"
+    " B -> A: [offer, refuse]}, transitions: [idle -> asked: ask, asked -> offered: offer,"
+    " asked -> done: refuse, offered -> done: take]}"
+)
+NOTES = automaton(
+    "{protocol: p, initial: idle, accepting: [ready], messages: {A -> B: [go, note], B -> A: ok},"
+    " transitions: [idle -> on: go, on -> ready: ok, ready -> ready: note]}"
+)
 
 
 class World(Bench):
@@ -56,6 +70,52 @@ class World(Bench):
     def answers(self, kind: type[Accepted] | type[Refused]) -> list[Any]:
         """Tickets of what was accepted, or refused."""
         return [one.ticket for _, _, one in self.done if isinstance(one, kind)]
+
+
+def losing(world: Bench, *payloads: bytes) -> list[object]:
+    """Letters with these payloads are lost on every link, until told otherwise; those lost."""
+    lost: list[object] = []
+
+    def drop(_broker: int, _link: int, word: object) -> bool:
+        parcels = getattr(word, "parcels", ())
+        mine = [one for one in parcels if getattr(one.letter, "payload", b"") in payloads]
+        lost.extend(mine)
+        return not mine
+
+    world.pass_word = drop
+    return lost
+
+
+def square(protocol: Automaton, topics: str, subscribed: str, contract: Contract = LOOSE) -> Bench:
+    """Brokers a, b, c, d in a ring whose own clients get each other's messages at once."""
+    facts = Topic(publishers=("a", "d"), subscribers=("a", "d"), contract=contract, protocol="p")
+    of = federation("a-b b-d a-c c-d", topics=dict.fromkeys(topics.split(), facts))
+    world = Bench(of, protocols={"p": protocol}, deliver_local=False)
+    for one in subscribed.split():
+        broker, topic = one.split(":")
+        world.hand(broker, Subscribed(one, topic))
+    world.run(50)
+    return world
+
+
+def say(world: Bench, broker: str, topic: str, message: str, talk: str = "x", **more: Any) -> None:
+    headers = (("conversation", talk), ("message", message), *more.pop("headers", ()))
+    more = {"ticket": message, "payload": message.encode(), **more}
+    world.hand(broker, Published(topic=topic, headers=headers, **more))
+
+
+def got(world: Bench, broker: str) -> list[str]:
+    b = world.number[broker]
+    some = [one for _, at, one in world.done if at == b and isinstance(one, Deliver)]
+    return [one.letter.payload.decode() for one in some]
+
+
+def accepted(world: Bench) -> list[Any]:
+    return [one.ticket for _, _, one in world.done if isinstance(one, Accepted)]
+
+
+def refused(world: Bench) -> list[Refused]:
+    return [one for _, _, one in world.done if isinstance(one, Refused)]
 
 
 class Players:

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from ropewalk.agent.trace_before import Before, Standing
 from ropewalk.agent.tracing import Tracer
 from ropewalk.errors import UsageError
 from ropewalk.overlay.events import Deliver
@@ -197,6 +198,17 @@ def test_a_delivery_that_is_made_again_after_a_crash_is_marked(make: Make, tmp_p
         (2, "c2", False),
         (3, "c1", False),
     ]
+
+
+def test_and_so_is_one_beside_messages_of_conversations_that_are_told_again() -> None:
+    """They bring a mark of their own, and a file with two columns of one name is lost."""
+    told = {"ts_ns": [1, 2], "li": [1, 2], "kind": ["publish", "deliver"], "pseq": [9, 7]}
+    names = {"topic": ["t", "t"], "producer": ["p", "p"], "client": [None, "c"]}
+    before = Before(Standing())
+    before.left(pa.table(told | names))
+    marked = before.marked(pa.table(told | names | {"redelivered": [True, None]}))
+    assert marked.column_names.count("redelivered") == 1
+    assert marked["redelivered"].to_pylist() == [True, True]
 
 
 def test_parts_of_a_trace_without_any_message_are_kept_after_a_crash(

@@ -19,12 +19,13 @@ from ropewalk.agent.brokers.contract import Local, Outgoing
 from ropewalk.overlay import Agent
 from ropewalk.overlay.events import Deliver
 from ropewalk.overlay.lane import Kept, KeptRun
-from ropewalk.overlay.talk.past import Talked
+from ropewalk.overlay.talk.past import KeptBack, Talked
 
 AT_ONCE = 8_192
 """Messages that the broker has not confirmed: then others wait."""
-LEAVING = (Kept, KeptRun, Talked)
-"""Records of letters that leave, and of what they did to their conversations."""
+LEAVING = (Kept, KeptRun, Talked, KeptBack)
+"""Records of letters that leave, of what letters did to their conversations, and of those that wait
+in one: their receipts leave as well."""
 
 
 class Batch(Struct, gc=False):

@@ -74,7 +74,15 @@ class Before:
         again = _texts(rows.filter(here).select(["li", *DELIVERY]))
         again = again.join(before, list(DELIVERY), join_type="left semi", use_threads=False)
         marks = pc.and_(here, pc.is_in(rows["li"], again["li"].combine_chunks()))
+        return _with_marks(rows, marks)
+
+
+def _with_marks(rows: pa.Table, marks: pa.ChunkedArray) -> pa.Table:
+    """Rows with more of them marked: some of conversations are already."""
+    if "redelivered" not in rows.column_names:
         return rows.append_column("redelivered", marks)
+    both = pc.or_(pc.fill_null(rows["redelivered"], False), marks)
+    return rows.set_column(rows.column_names.index("redelivered"), "redelivered", both)
 
 
 def _after(standing: Standing, rows: pa.Table) -> Standing:

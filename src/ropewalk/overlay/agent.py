@@ -111,7 +111,7 @@ class Agent:
         self.epochs = Epochs(
             deck, self.gazette, self.liveness, self.shipping, self.keeper, self.reachable
         )
-        self.parts: list[Part] = [self.talking] if setup.protocols else []
+        self.parts: list[Part] = [self.talking] if self.talking.takes_part(self._records) else []
         if self.totals.topics:
             self.parts += [self.totals.sequencer, self.totals.desk]
         self.managing: Managing | None = None

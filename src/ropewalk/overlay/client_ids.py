@@ -2,7 +2,6 @@
 
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from ropewalk.overlay.deck import Deck
 from ropewalk.overlay.events import Accepted, Published
@@ -24,28 +23,32 @@ class ClientIds:
     def __init__(self, deck: Deck) -> None:
         self._deck = deck
         self._known: OrderedDict[ClientKey, Letter] = OrderedDict()
-        self._taking: dict[ClientKey, list[Any]] = {}
-        """Of messages that are not safe yet: the tickets of those that repeat them."""
+        self._taking: dict[ClientKey, list[Published]] = {}
+        """Of messages that are not safe yet, or wait for their turn: those that repeat them."""
 
     def __len__(self) -> int:
         return len(self._known)
 
-    def repeats(self, key: ClientKey, ticket: Any) -> bool:
+    def repeats(self, key: ClientKey, event: Published) -> bool:
         """Whether a message has come before; then it is answered as that was, or will be."""
         if key in self._taking:
-            self._taking[key].append(ticket)
+            self._taking[key].append(event)
         elif key in self._known:
-            self._deck.out.append(Accepted(ticket, self._known[key]))
+            self._deck.out.append(Accepted(event.ticket, self._known[key]))
         else:
             return False
         return True
 
     def taking(self, key: ClientKey) -> None:
-        """A message is on its way to the log."""
-        self._taking[key] = []
+        """A message is on its way to the log, or waits for its turn."""
+        self._taking.setdefault(key, [])
 
-    def taken(self, key: ClientKey, letter: Letter) -> Iterable[Any]:
-        """Know an id from now on; returns the tickets of those that repeated it."""
+    def given_up(self, key: ClientKey) -> Iterable[Published]:
+        """A message is not taken after all; returns those that repeated it."""
+        return self._taking.pop(key, ())
+
+    def taken(self, key: ClientKey, letter: Letter) -> Iterable[Published]:
+        """Know an id from now on; returns those that repeated it."""
         self._known[key] = letter
         if len(self._known) > self._deck.settings.streams:
             self._known.popitem(last=False)

@@ -5,8 +5,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
-
 from ropewalk.overlay.client_ids import ClientIds, ClientKey, key_of
 from ropewalk.overlay.custody import Custody
 from ropewalk.overlay.deck import Deck
@@ -21,34 +19,19 @@ from ropewalk.overlay.events import (
     Unsubscribed,
 )
 from ropewalk.overlay.interests import Interests
-from ropewalk.overlay.lane import DATA, FREE, HOME, LOCAL, Kept, Lane, Taken
+from ropewalk.overlay.lane import DATA, FREE, HOME, LOCAL, Kept, Taken
 from ropewalk.overlay.logbook import Logbook
+from ropewalk.overlay.plan import Plan
 from ropewalk.overlay.retained import Value, Values
 from ropewalk.overlay.rules import UNORDERED, Rule, Rules
 from ropewalk.overlay.shipping import Shipping
-from ropewalk.overlay.talk.talking import Answer, Talking
+from ropewalk.overlay.talk.speaking import Answer
+from ropewalk.overlay.talk.talking import Talking
 from ropewalk.overlay.words import Address, Item, Letter, Parcel, Run
 
 if TYPE_CHECKING:
     from ropewalk.overlay.carrying import Carrying
     from ropewalk.overlay.totals import Totals
-
-
-class Plan(Struct, frozen=True, gc=False):
-    """What publications of one topic have in common."""
-
-    rule: Rule
-    kind: int
-    to: tuple[int, ...]
-    lanes: Sequence[Lane]
-    """In which they are kept."""
-    domain: int
-    protocol: str | None
-    """What they follow, if that is known here."""
-    why: str | None
-    """Why none of them can be taken."""
-    runs: bool
-    """Those that come together are kept in one lane, and nothing more is asked of them."""
 
 
 class Front:
@@ -70,7 +53,12 @@ class Front:
         self._custody, self._interests = custody, interests
         self._when_safe = book.when_safe
         self._talking, self._deliver_local = talking, deliver_local
-        talking.ready, talking.answered, talking.release = self._could, self._judged, self._release
+        talking.attach(
+            ready=self._could,
+            answered=self._judged,
+            release=partial(self._hand_over, late=False),
+            wanted=lambda topic: bool(interests.subscribers(topic)),
+        )
         most = deck.settings.streams
         self.values, self.seen = Values(most), Values(most)
         """Last values: of this origin's own topics, and of what was delivered here."""
@@ -121,7 +109,7 @@ class Front:
             if plan is None:
                 plan = plans[event.topic] = self._plan(event.topic)
             key = key_of(event)
-            if key is None or not self.ids.repeats(key, event.ticket):
+            if key is None or not self.ids.repeats(key, event):
                 self._publish(event, plan, key)
 
     def burst(self, event: Burst) -> None:
@@ -148,7 +136,7 @@ class Front:
         for one in event.each():
             key = key_of(one)
             if key is not None:
-                if self.ids.repeats(key, one.ticket):
+                if self.ids.repeats(key, one):
                     continue
                 self.ids.taking(key)
             new.append(one)
@@ -180,8 +168,8 @@ class Front:
             for letter in run.letters():
                 key = key_of(letter)
                 again = () if key is None else self.ids.taken(key, letter)
-                for ticket in again:
-                    self._deck.out.append(Accepted(ticket, letter))
+                for one in again:
+                    self._deck.out.append(Accepted(one.ticket, letter))
                 if self._deliver_local:
                     self.deliver(letter, late=False)
 
@@ -208,6 +196,8 @@ class Front:
             answer = self._talking.say(plan.protocol, event, judged=plan.rule.custody)
             if not answer.waits:
                 self._say(event, plan, key, answer)
+            elif key is not None:
+                self.ids.taking(key)
 
     def _take(self, event: Published, plan: Plan, key: ClientKey | None, stamp: Any) -> None:
         letter = self._letter(event, plan, stamp)
@@ -222,7 +212,9 @@ class Front:
     def _say(self, event: Published, plan: Plan, key: ClientKey | None, answer: Answer) -> None:
         """What a messenger has answered."""
         if answer.why is not None:
-            self._deck.out.append(Refused(event.ticket, answer.why, event, final=True))
+            again = () if key is None else self.ids.given_up(key)
+            for one in (event, *again):
+                self._deck.out.append(Refused(one.ticket, answer.why, one, final=answer.final))
         else:
             self._take(event, plan, key, answer.token)
 
@@ -234,10 +226,6 @@ class Front:
     def _judged(self, event: Published, answer: Answer) -> None:
         """A publication that waited for its turn."""
         self._say(event, self._plan(event.topic), key_of(event), answer)
-
-    def _release(self, letter: Letter) -> None:
-        """A letter that waited in a conversation."""
-        self._hand_over(letter, late=False)
 
     def _objection(self, rule: Rule, destinations: tuple[int, ...], kind: int) -> str | None:
         if self.leaving:
@@ -294,9 +282,9 @@ class Front:
             # Sent before it is safe: if it is lost with this agent, nobody was told that it is.
             count = self._custody.send(letter, plan.lanes, plan.rule)
         if plan.protocol is not None:
-            self._talking.kept(plan.protocol, letter)
+            self._talking.kept(plan.protocol, letter, logged=bool(plan.lanes or key))
             if not self._deliver_local and self._interests.subscribers(letter.topic):
-                self._talking.arrived(plan.protocol, letter)  # the broker itself has delivered it
+                self._talking.arrived(plan.protocol, letter, given=True)
         local = self._deliver_local and plan.kind != HOME
         self._when_safe(count, partial(self._accepted, ticket, letter, key, taken, local))
 
@@ -309,7 +297,7 @@ class Front:
             self._deck.write(Value(letter))
         out.append(Accepted(ticket, letter))
         for one in again:
-            out.append(Accepted(one, letter))
+            out.append(Accepted(one.ticket, letter))
         if taken is not None:
             self._custody.release(taken)
         if local:
@@ -329,12 +317,13 @@ class Front:
 
     def deliver(self, letter: Letter, late: bool) -> None:
         """A letter that is in order and not a double."""
+        if self._talking.again:
+            self._talking.give_again(letter)
         own = letter.origin == self._deck.me and not self._interests.subscribers(letter.topic)
         if letter.stamp is None or late or own:
             self._hand_over(letter, late)
-            return
-        for one in self._talking.arrived(self._rules.of(letter.topic).protocol, letter):
-            self._hand_over(one, late)
+        else:
+            self._talking.arrived(self._rules.of(letter.topic).protocol, letter)
 
     def _hand_over(self, letter: Letter, late: bool) -> None:
         subscribers = self._interests.subscribers(letter.topic)

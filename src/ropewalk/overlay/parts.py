@@ -39,8 +39,9 @@ class Office(Protocol):
 class Part(Protocol):
     """One part of an agent."""
 
-    wake_us: int
-    """When it wants `due`; NEVER for not at all."""
+    @property
+    def wake_us(self) -> int:
+        """When it wants `due`; NEVER for not at all."""
 
     def heard(self, now_us: int, sender: int, body: Any) -> bool:
         """A note; False if it is not for this part."""

@@ -100,13 +100,14 @@ def _record_kinds() -> Any:
     from ropewalk.overlay.order import notes as order
     from ropewalk.overlay.order.release import Came
     from ropewalk.overlay.retained import Value
-    from ropewalk.overlay.talk.past import Talked
+    from ropewalk.overlay.talk.past import Given, KeptBack, Talked, Told
 
     home = (order.Opened, order.Numbered, order.Admitted, order.Steady, order.Excluded)
     reader = (order.Join, order.Left, order.Kept, order.Begin, order.Promised, order.Stable)
     more = (order.Vowed, order.Reading, Held, Emptied, Carried, SentOn)
     return _union(
-        Item, Kept, KeptRun, Done, Came, Value, *home, *reader, *more, Talked, *council.RECORDS
+        *(Item, Kept, KeptRun, Done, Came, Value, *home, *reader, *more),
+        *(Talked, KeptBack, Given, Told, *council.RECORDS),
     )
 
 

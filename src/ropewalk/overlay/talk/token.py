@@ -48,7 +48,9 @@ def token_of(letter: Letter) -> Token | None:
 
 def digest_of(protocol: Automaton) -> int:
     """Tells versions of a protocol apart."""
-    told = (protocol.labels, protocol.roles, protocol.rows, protocol.initial)
+    letters = [(one.name, one.sender, one.receiver, one.holding) for one in protocol.letters]
+    places = [sorted(one.items()) for one in (protocol.conversation, protocol.message)]
+    told = (letters, protocol.roles, protocol.rows, protocol.initial, places)
     return int.from_bytes(blake2b(repr(told).encode(), digest_size=6).digest(), "big")
 
 

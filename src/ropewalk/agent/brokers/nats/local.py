@@ -11,6 +11,7 @@ heard on the second. When the mark is there, the server has handled all that wen
 """
 
 import asyncio
+import json
 from collections.abc import Collection, Sequence
 from typing import Any
 from urllib.parse import urlsplit
@@ -284,8 +285,8 @@ class NatsLocal:
         """Answer as JetStream would: it is not."""
         if ticket is None:
             return False
-        told = why.replace("\\", "/").replace('"', "'").encode()
-        self._answer(ticket, b'{"error":{"code":503,"err_code":10077,"description":"%b"}}' % told)
+        error = {"code": 503, "err_code": 10077, "description": why}
+        self._answer(ticket, json.dumps({"error": error}).encode())
         return True
 
     def _answer(self, reply: bytes, text: bytes) -> None:
