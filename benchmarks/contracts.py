@@ -9,12 +9,22 @@ from typing import Any
 from _measure import cpu_seconds, interleaved, report
 from contenders.plain_styles import broken as plainly_broken
 from contenders.plain_styles import sets_of
-from ropewalk.federation.facts import Client, Contract, Federation, Topic
+from ropewalk.federation.facts import (
+    Client,
+    Contract,
+    Federation,
+    Link,
+    Requirements,
+    Survive,
+    Topic,
+)
 from ropewalk.federation.generators import generate
+from ropewalk.findings import Finding
 from ropewalk.verify.contracts import RULES, Style, check, compose, smallest, style_of
 from ropewalk.verify.contracts.findings import contracts_of
+from ropewalk.verify.contracts.promised import Promised
+from ropewalk.verify.contracts.total import total_orders
 from ropewalk.verify.contracts.union import unite
-from ropewalk.verify.demand import demand_of
 
 SITES, LINES = 100, 40
 CONTRACTS = (
@@ -107,9 +117,7 @@ def large(brokers: int, topics: int) -> dict[str, Any]:
     derived = process_time()
     checked = check(_fresh(style))
     done = process_time()
-    overlay = demand_of(federation)
-    none = demand_of(federation, ())
-    all_of_it = cpu_seconds(lambda: contracts_of(federation, overlay, none))
+    all_of_it = cpu_seconds(lambda: contracts_of(federation))
     return {
         **sizes(style),
         "broken": {code: one.count for code, one in checked.broken.items()},
@@ -119,6 +127,29 @@ def large(brokers: int, topics: int) -> dict[str, Any]:
         "all_findings_cpu_s": round(all_of_it, 2),
         "peak_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
     }
+
+
+def total_orders_behind_single_links(brokers: int, topics: int) -> dict[str, Any]:
+    """Every link of a star is a cut: what total orders cost that must survive each of them."""
+    base = plant(brokers, 0)
+    draw, (home, *others) = Random(1), tuple(base.brokers)
+    contract = Contract(order="total", home=home)
+    made = {}
+    for i in range(topics):
+        publisher, *readers = draw.sample(others, 7)
+        made[f"t{i}"] = Topic(
+            publishers=(publisher,), subscribers=tuple(readers), contract=contract
+        )
+    star = replace(
+        base,
+        links=tuple(Link(between=(home, one)) for one in others),
+        topics=made,
+        requirements=Requirements(survive=Survive(links=1)),
+    )
+    _ = star.graph, star.topic_table
+    found: list[Finding] = []
+    taken = cpu_seconds(lambda: found.extend(total_orders(Promised(star))))
+    return {"topics": topics, "cuts": brokers - 1, "cpu_s": round(taken, 2), "found": len(found)}
 
 
 def composed(brokers: int, topics: int) -> dict[str, Any]:
@@ -159,6 +190,7 @@ def main() -> None:
     report(
         "contracts",
         large=large(10_000, 20_000),
+        cuts=total_orders_behind_single_links(10_000, 5_000),
         against_sets=against_sets(1_000, 2_000),
         composition=composed(5_000, 10_000),
         initial=initial(),

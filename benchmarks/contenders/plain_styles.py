@@ -246,15 +246,17 @@ def _places(pairs: set[tuple[str, str]]) -> dict[str, set[str]]:
 
 
 def _doubled(s: Sets, graph: "nx.Graph") -> Iterator[object]:
-    cyclic = {
+    forgetful = s.dispatchers - s.remembers
+    rings = [set(some) for some in nx.biconnected_components(graph) if len(some) > 2]
+    doubling = {
         d
-        for part in nx.connected_components(graph)
-        if graph.subgraph(part).number_of_edges() >= len(part)
+        for part in nx.connected_components(graph.subgraph(forgetful))
+        if any(part & ring for ring in rings)
         for d in part
     }
     places = _places(s.leaves)
     for (c, t), u in product(s.subscriptions, s.once):
         if meet(t, u):
             for d in places.get(c, ()):
-                if d in cyclic and d not in s.remembers:
+                if d in doubling:
                     yield (c, t, d)

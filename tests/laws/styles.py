@@ -1,9 +1,13 @@
 """Random styles for the laws: small, some of them nearly whole, some of them a heap of facts."""
 
+from dataclasses import replace
 from itertools import combinations, product
 from random import Random
 
+import numpy as np
+
 from ropewalk.verify.contracts.facts import SORTS, Fact
+from ropewalk.verify.contracts.style import EVERYWHERE, Style
 
 NAMES = {
     "dispatcher": ["a", "b", "c", "d"],
@@ -32,6 +36,15 @@ def random_facts(rng: Random, *, components: list[str] | None = None) -> list[Fa
     facts = list(dict.fromkeys((*facts, *more)))
     issued = [fact for fact in facts if fact[0] in ("subscribe", "advertise", "produce")]
     return [*facts, rng.choice(issued)] if issued and rng.random() < 0.1 else facts
+
+
+def scoped(rng: Random, style: Style, scattered: bool) -> Style:
+    """The same style; if scattered, some of its topics stay in domains, in whatever order."""
+    if not scattered:
+        return style
+    scope = [rng.randint(EVERYWHERE, 1) for _ in style.topics]
+    domains = tuple(rng.sample(["x", "y", "z"], 2))
+    return replace(style, scope=np.array(scope, np.int32), domains=domains)
 
 
 def _over(fact: Fact, known: dict[str, list[str]]) -> bool:

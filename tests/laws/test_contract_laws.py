@@ -1,6 +1,7 @@
 """Laws of contracts: rules say what sets and networkx say, and what they say of themselves holds."""
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import combinations, product
 from random import Random
@@ -13,8 +14,12 @@ from hypothesis import strategies as st
 
 from contenders.plain_styles import broken as plainly_broken
 from contenders.plain_styles import sets_of
+from ropewalk.federation.facts import Broker, Contract, Federation, Link, Survive, Topic
 from ropewalk.federation.generators import generate
+from ropewalk.federation.names import link_name
 from ropewalk.federation.topics import common, meeting_across
+from ropewalk.overlay.rules import matches, rules_of
+from ropewalk.routing.ground import connected_parts
 from ropewalk.verify import verify
 from ropewalk.verify.contracts import (
     RULES,
@@ -28,14 +33,16 @@ from ropewalk.verify.contracts import (
 from ropewalk.verify.contracts.breach import SHOWN, Broken
 from ropewalk.verify.contracts.composition import PRESERVED
 from ropewalk.verify.contracts.facts import KINDS, SORTS, Fact
+from ropewalk.verify.contracts.falling import Ends, Falls
 from ropewalk.verify.contracts.following import leads
+from ropewalk.verify.contracts.governing import cells_of
 from ropewalk.verify.contracts.graphs import cuts_of
 from ropewalk.verify.contracts.relations import rows
 from ropewalk.verify.contracts.rules import Checked
 from ropewalk.verify.contracts.style import Style
 from ropewalk.verify.contracts.union import unite
 from tests.laws.oracle import random_federation
-from tests.laws.styles import EVERY, NAMES, random_facts
+from tests.laws.styles import EVERY, NAMES, random_facts, scoped
 
 seeds = st.integers(0, 2**32)
 patterns = st.sampled_from(["a", "b", "a/b", "a/+", "+/b", "a/#", "#", "+", "a/b/c", "b/#"])
@@ -53,7 +60,7 @@ def said(broken: dict[str, Broken]) -> dict[str, tuple[int, set[str]]]:
 
 
 def _whole(code: str) -> bool:
-    return not any(RULES[code].mends.values()) and bool(RULES[code].mends)
+    return set(RULES[code].mends) == {"dispatcher", "link"}
 
 
 def _words(one: Broken) -> set[str]:
@@ -66,7 +73,8 @@ def _words(one: Broken) -> set[str]:
 @given(seeds)
 @settings(max_examples=400)
 def test_rules_break_where_sets_and_networkx_say_so_and_as_often(seed: int) -> None:
-    style = style_of_facts(random_facts(Random(seed)))
+    rng = Random(seed)
+    style = scoped(rng, style_of_facts(random_facts(rng)), rng.random() < 0.3)
     ours, theirs = check(style).broken, plainly_broken(sets_of(style))
     assert {code: one.count for code, one in ours.items()} == {
         code: len(bad) for code, bad in theirs.items()
@@ -131,18 +139,36 @@ def test_every_kind_of_fact_matters_to_some_rule() -> None:
 
 @given(seeds)
 @settings(max_examples=200)
-def test_cut_vertices_cut_edges_and_cycles_are_those_of_networkx(seed: int) -> None:
+def test_cut_vertices_and_cut_edges_are_those_of_networkx(seed: int) -> None:
     rng = Random(seed)
     graph = nx.gnm_random_graph(rng.randint(1, 12), rng.randint(0, 16), seed=rng.randint(0, 999))
     cuts = cuts_of(rows(list(graph.edges), 2), len(graph))
     assert sorted(v for v, _, _ in cuts.vertices) == sorted(nx.articulation_points(graph))
     assert {frozenset(e) for e in cuts.edges} == {frozenset(e) for e in nx.bridges(graph)}
-    assert bool(cuts.cycle) == bool(nx.cycle_basis(graph))
-    around = zip(cuts.cycle, (*cuts.cycle[1:], *cuts.cycle[:1]), strict=True)
-    assert all(graph.has_edge(a, b) for a, b in around)
     for vertex, one, other in cuts.vertices:
         without = nx.restricted_view(graph, [vertex], [])
         assert not nx.has_path(without, one, other)
+
+
+@given(seeds)
+@settings(max_examples=200)
+def test_what_hangs_below_a_cut_is_a_run_of_places_and_a_part_of_its_own(seed: int) -> None:
+    rng = Random(seed)
+    graph = nx.gnm_random_graph(rng.randint(1, 12), rng.randint(0, 16), seed=rng.randint(0, 999))
+    cuts = cuts_of(rows(list(graph.edges), 2), len(graph))
+    assert sorted(cuts.place.tolist()) == list(range(len(graph)))
+
+    def run(child: int) -> set[int]:
+        low, many = cuts.place[child], cuts.below[child]
+        return {v for v in graph if low <= cuts.place[v] < low + many}
+
+    for above, child in cuts.edges:
+        without = nx.restricted_view(graph, [], [(above, child)])
+        assert run(child) == nx.node_connected_component(without, child)
+    assert {v for v, _ in cuts.hanging} == {v for v, _, _ in cuts.vertices}
+    for vertex, child in cuts.hanging:
+        without = nx.restricted_view(graph, [vertex], [])
+        assert run(child) == nx.node_connected_component(without, child)
 
 
 @given(seeds)
@@ -156,6 +182,74 @@ def test_entries_lead_where_networkx_finds_a_path(seed: int) -> None:
         graph = nx.DiGraph([(a, b) for a, t, b in table if t == topic and b >= 0])
         graph.add_nodes_from(range(6))
         assert answer == nx.has_path(graph, one, other)
+
+
+@given(seeds)
+@settings(max_examples=300)
+def test_an_order_stops_in_the_failures_in_which_parts_cut_one_by_one_say_so(seed: int) -> None:
+    rng = Random(seed)
+    many = rng.randint(2, 11)
+    graph = nx.gnm_random_graph(many, rng.randint(1, 15), seed=rng.randint(0, 999))
+    largest = max(nx.connected_components(graph), key=len)
+    draw = [np.array(rng.sample(sorted(largest), rng.randint(1, len(largest)))) for _ in range(2)]
+    ends = Ends(draw[0], draw[1], draw[1], rng.choice(sorted(largest)))
+    bare, joined = _bare(many, list(graph.edges)).graph, graph.subgraph(largest)
+    survive = Survive(links=rng.randint(0, 1), brokers=rng.randint(0, 1))
+    falls = Falls(bare, cuts_of(bare.ends, many), connected_parts(bare), survive)
+    found = {falls.name(i) for i in np.flatnonzero(falls.stopping(ends)).tolist()}
+    links = nx.bridges(joined) if survive.links and joined.edges else ()
+    brokers = nx.articulation_points(joined) if survive.brokers else ()
+    expected = {
+        link_name(f"b{a}", f"b{b}")
+        for a, b in links
+        if _waits(nx.restricted_view(graph, [], [(a, b)]), ends, many)
+    }
+    alone = {b: nx.restricted_view(graph, [b], []) for b in brokers}
+    assert found == expected | {f"b{b}" for b, rest in alone.items() if _waits(rest, ends, many)}
+
+
+def _bare(brokers: int, links: list[tuple[int, int]]) -> Federation:
+    return Federation(
+        name="bare",
+        brokers={f"b{i}": Broker() for i in range(brokers)},
+        links=tuple(Link(between=(f"b{a}", f"b{b}")) for a, b in links),
+    )
+
+
+def _waits(left: nx.Graph, ends: Ends, many: int) -> bool:
+    """Whether somebody could be delivered to and nobody gives numbers there."""
+    for part in nx.connected_components(left):
+        numbered = ends.home in part or part.issuperset(ends.every.tolist())
+        served = part.intersection(ends.sources.tolist()) and part.intersection(
+            ends.readers.tolist()
+        )
+        if served and not (2 * len(part) > many and numbered):
+            return True
+    return False
+
+
+@given(st.lists(patterns, unique=True, min_size=1))
+@settings(max_examples=200)
+def test_a_name_is_governed_as_agents_have_it(entries: list[str]) -> None:
+    """Who publishes and who subscribes meet in cells of the entry by which agents go, and no other.
+
+    Names of up to four levels, with one that no pattern has, stand for all.
+    """
+    topics = {name: Topic(contract=Contract(priority=i)) for i, name in enumerate(entries)}
+    agents = rules_of(Federation(name="f", brokers={}, topics=topics))
+    cells = cells_of(entries)
+    sides = (Counter(map(tuple, side.tolist())) for side in (cells.published, cells.subscribed))
+    published, subscribed = sides
+    found = {
+        (int(cells.topic[cell]), p, s)
+        for (cell, p), (other, s) in product(published, subscribed)
+        if cell == other
+    }
+    expected = set()
+    for name in ("/".join(some) for n in (1, 2, 3, 4) for some in product("abcz", repeat=n)):
+        fitting = [i for i, one in enumerate(entries) if matches(one, name)]
+        expected |= {(agents.of(name).priority, p, s) for p, s in product(fitting, fitting)}
+    assert found == expected
 
 
 # --- the style of a federation --------------------------------------------------------------
@@ -210,7 +304,10 @@ def pair_of(seed: int) -> tuple[Checked, Checked]:
     apart = rng.random() < 0.5
     one = random_facts(rng, components=mine)
     other = random_facts(rng, components=theirs if apart else mine)
-    return check(style_of_facts(one)), check(style_of_facts(other))
+    scattered = rng.random() < 0.3
+    styles = (scoped(rng, style_of_facts(some), scattered) for some in (one, other))
+    first, second = map(check, styles)
+    return first, second
 
 
 @given(seeds)
@@ -230,9 +327,31 @@ def test_topics_of_two_styles_meet_as_they_do_in_one(ours: list[str], theirs: li
     found = set(zip(*(side.tolist() for side in meeting_across(ours, theirs)), strict=True))
     everyone = product(enumerate(ours), enumerate(theirs))
     assert found == {(i, j) for (i, a), (j, b) in everyone if common(a, b) is not None}
-    one, other = (style_of_facts(("subscribe", "c", t) for t in some) for some in (ours, theirs))
+
+
+@given(st.lists(patterns, unique=True), st.lists(patterns, unique=True), seeds)
+def test_topics_of_two_styles_meet_inside_of_domains_of_one_name(
+    ours: list[str], theirs: list[str], seed: int
+) -> None:
+    rng = Random(seed)
+    one, other = (
+        scoped(rng, style_of_facts(("subscribe", "c", t) for t in some), True)
+        for some in (ours, theirs)
+    )
     whole = unite(one, other).style
-    assert {*map(tuple, whole.meets.tolist())} == {*map(tuple, replace(whole).meets.tolist())}
+    named = [*zip(whole.topics, map(domain_of(whole), whole.scope.tolist()), strict=True)]
+    assert {*named} == {
+        (topic, domain_of(style)(scope))
+        for style in (one, other)
+        for topic, scope in zip(style.topics, style.scope.tolist(), strict=True)
+    }
+    assert {(named[i], named[j]) for i, j in whole.meets.tolist()} == {
+        (a, b) for a, b in product(named, named) if a[1] == b[1] and common(a[0], b[0]) is not None
+    }
+
+
+def domain_of(style: Style) -> Callable[[int], str]:
+    return lambda scope: style.domains[scope] if scope >= 0 else ""
 
 
 @pytest.mark.parametrize("rule", ["S4", "S5", "S6", "S7", "S13", "S14", "S15", "S17"])

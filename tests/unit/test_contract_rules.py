@@ -8,7 +8,16 @@ from ropewalk import generate, load, loads
 from ropewalk.errors import UsageError
 from ropewalk.findings import rules
 from ropewalk.verify import verify
-from ropewalk.verify.contracts import RULES, check, read, style_of, style_of_facts
+from ropewalk.verify.contracts import (
+    RULES,
+    Checked,
+    Style,
+    check,
+    compose,
+    read,
+    style_of,
+    style_of_facts,
+)
 from ropewalk.verify.contracts.breach import SHOWN
 from ropewalk.verify.contracts.facts import Fact
 
@@ -102,17 +111,54 @@ def test_a_tree_or_a_memory_keeps_once() -> None:
     assert broken([fact for fact in facts if fact[0] != "once"]) == set()
 
 
+TAIL = (
+    "dispatcher a b c d e; link a - b; link b - c; link c - a; link a - d; link d - e;"
+    "consumer k at e; k subscribes t; e routes t to k; once t"
+)
+TWICE = "k may get t twice at e: a cycle of links brings doubles there, and e forgets what it had"
+
+
+@pytest.mark.parametrize(
+    ("remember", "told"),
+    [
+        ("", [TWICE]),
+        ("b", [TWICE]),
+        ("a", []),  # beside a cycle, behind one that passes each message on once
+        ("d", []),
+        ("e", []),
+    ],
+)
+def test_doubles_of_a_cycle_stop_at_the_first_that_remembers(
+    remember: str, told: list[str]
+) -> None:
+    facts = [*read(TAIL), *(("remembers", one) for one in remember)]
+    found = check(style_of_facts(facts)).broken.get("S15")
+    assert [one.words for one in (found.breaches if found else ())] == told
+
+
 def test_breaches_are_counted_beyond_those_told() -> None:
     many = check(style_of_facts([("consumer", f"c{i}") for i in range(50)])).broken["S5"]
     assert (many.count, len(many.breaches)) == (50, SHOWN)
 
 
 @pytest.mark.parametrize(
-    "text", ["link a b", "a likes t", "push a", "link a = b", "consumer c in a"]
+    "text",
+    [
+        *("link a b", "a likes t", "push a", "link a = b", "link a - b c", "push a < c"),
+        *("consumer c in a", "consumer c in", "producer p at", "dispatcher", "once", "routes"),
+        *("c subscribes t u v", "p advertises t/# whatever", "a routes t from b", "a knows t to b"),
+        *("c starts one", "c receives e", "c receives e of t in two", "c receives e of t in"),
+        *("p produces e in t", "c receives e of t at 2"),
+    ],
 )
 def test_what_is_no_fact_is_refused_with_what_would_be(text: str) -> None:
     with pytest.raises(UsageError, match="is no fact of a style: dispatcher a b; link a - b"):
         read(f"dispatcher a; {text}")
+
+
+@pytest.mark.parametrize("fact", ["c receives e of t in 2", "c starts 1", "producer p"])
+def test_what_is_a_fact_is_read(fact: str) -> None:
+    assert len(read(fact)) == 1
 
 
 # --- federations ----------------------------------------------------------------------------
@@ -149,6 +195,49 @@ def test_a_topic_of_a_domain_meets_only_inside_of_it() -> None:
     assert ("a", "t", 0, "b") in names
     assert ("c", "t", 1, "d") in names
     assert not [one for one in names if one[0] == "a" and one[2] == 1]
+
+
+def half(domain: str, one: str, other: str) -> Checked:
+    """A ring over g and h with a domain of two brokers, and a topic that stays in it."""
+    return check(
+        style_of(
+            loads(
+                f"{{federation: f, domains: {{{domain}: {{gateways: [{one}, {other}]}}}}, brokers:"
+                f" {{{one}: , {other}: , g: , h: }}, links: [{{between: [{one}, {other}]}},"
+                f" {{between: [{other}, g]}}, {{between: [g, h]}}, {{between: [h, {one}]}}],"
+                f" topics: {{t: {{publishers: [{one}], subscribers: [{other}], scope: domain}}}}}}"
+            )
+        )
+    )
+
+
+def test_domains_of_two_federations_are_the_same_if_they_have_the_same_name() -> None:
+    assert compose(half("x", "a", "b"), half("y", "c", "d")).checked.holds
+    same = compose(half("x", "a", "b"), half("x", "c", "d"))
+    assert set(same.checked.broken) == {"S13", "S14"}  # a does not know that d wants it
+
+
+def test_a_client_at_two_brokers_wants_at_each_what_the_file_says() -> None:
+    style = style_of(
+        loads(
+            "{federation: f, brokers: {a: , b: , c: }, links: [{between: [a, b]}, {between: [b,"
+            " c]}, {between: [c, a]}], topics: {t: {publishers: [a], subscribers: [{broker: b,"
+            " client: app}]}, u: {publishers: [a], subscribers: [{broker: c, client: app}, {broker:"
+            " c, client: two}]}}}"
+        )
+    )
+    assert style.components[3:] == ("app at b", "app at c", "two")
+    entries = {
+        (style.dispatchers[d], style.topics[t], style.source(s)) for d, t, s in entries_of(style)
+    }
+    assert entries == {
+        *(("a", "t", "b"), ("b", "t", "app at b")),
+        *(("a", "u", "c"), ("c", "u", "app at c"), ("c", "u", "two")),
+    }
+
+
+def entries_of(style: Style) -> list[tuple[int, int, int]]:
+    return [(at, topic, source) for at, topic, source in style.sub_table.tolist()]
 
 
 @pytest.mark.parametrize("name", ["three-broker", "six-broker", "fifty-broker", "six-node"])

@@ -1,7 +1,9 @@
 """What topics promise and `verify` refuses, and that agents really do what it is refused for."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,9 +11,10 @@ import pytest
 
 from ropewalk import loads
 from ropewalk.agent.brokers.contract import Outgoing
+from ropewalk.agent.brokers.mqtt.outbox import Outbox
 from ropewalk.agent.deliveries import Deliveries, Delivery
 from ropewalk.federation.contracts import DELIVERY, ORDER, WATCHED, promises_of
-from ropewalk.federation.facts import Contract, Federation, Order, Topic
+from ropewalk.federation.facts import Client, Contract, Federation, Order, Topic
 from ropewalk.findings import Finding, rules
 from ropewalk.overlay.events import Deliver
 from ropewalk.overlay.simulate import Load, Plan, Run, parse_faults, plan_of, simulate
@@ -19,8 +22,10 @@ from ropewalk.overlay.simulate.plan import Publication
 from ropewalk.overlay.words import Letter
 from ropewalk.pipeline.audit import contracts as audited
 from ropewalk.verify import verify
-from ropewalk.verify.contracts import RULES
-from ropewalk.verify.contracts.findings import MOST
+from ropewalk.verify.contracts import RULES, Checked, style_of_facts
+from ropewalk.verify.contracts.findings import MOST, contracts_of
+from ropewalk.verify.contracts.makes import LAST_HOP
+from ropewalk.verify.contracts.style_findings import style_findings
 from tests import bench as workbench
 from tests.conftest import Run as Ropewalk
 
@@ -85,7 +90,7 @@ def once(make: str, more: str = "", delivery: str = "exactly-once") -> Federatio
 def test_exactly_once_is_refused_where_the_last_hop_cannot_know_doubles() -> None:
     assert found(once("rabbitmq")) == [("S19", "error")]
     assert found(once("nats")) == [("S19", "note")]  # it depends on who subscribes
-    assert found(once("mosquitto")) == []
+    assert found(once("mosquitto")) == [("S19", "note")]  # only if the agent is killed
     assert found(once("rabbitmq", ", idempotent: true")) == []
     assert found(once("rabbitmq", delivery="at-least-once")) == []
 
@@ -93,6 +98,51 @@ def test_exactly_once_is_refused_where_the_last_hop_cannot_know_doubles() -> Non
 def test_at_most_once_may_come_twice_where_brokers_confirm() -> None:
     makes = {make: found(once(make, delivery="at-most-once")) for make in ("nats", "mosquitto")}
     assert makes == {"nats": [("S19", "warning")], "mosquitto": []}
+
+
+class Wire:
+    """An open connection that remembers what was written."""
+
+    open, behind, receive_maximum, maximum_packet_bytes = True, False, 100, 1 << 20
+
+    def __init__(self) -> None:
+        self.written: list[bytes] = []
+
+    def write(self, parts: Sequence[bytes]) -> None:
+        self.written.append(b"".join(parts))
+
+
+def test_packet_ids_of_mosquittos_last_hop_outlive_its_connection_and_not_its_agent() -> None:
+    """So a message that is handed over again is known as the same, unless the agent was killed."""
+    wire, outbox = Wire(), Outbox(lambda _: False)
+    some = [Outgoing("t", b"", id=name, once=True) for name in ("one", "two")]
+    outbox.begin(wire, session=True)  # type: ignore[arg-type]
+    outbox.add(some)
+    outbox.pump()
+    for again in (outbox, Outbox(lambda _: False)):
+        again.begin(wire, session=True)  # type: ignore[arg-type]
+        again.add(some[1:])
+        again.pump()
+    first, connected, killed = wire.written
+    duplicate = bytes((0x3C,))  # QoS 2, sent before
+    assert connected == duplicate + first[len(first) // 2 + 1 :]
+    assert killed == first[: len(first) // 2]  # under another id, as if it was new
+
+
+def test_the_page_of_brokers_says_what_verify_goes_by() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "brokers.md").read_text("utf-8")
+    table = [[cell.strip() for cell in line.split("|")[1:-1]] for line in page.splitlines()]
+    head = next(row for row in table if row and row[0] == "")
+    told = {row[0]: dict(zip(head[1:], row[1:], strict=True)) for row in table if len(row) == 4}
+    assert [make.lower() for make in head[1:]] == list(LAST_HOP)
+    for make, hop in zip(head[1:], LAST_HOP.values(), strict=True):
+        exact = told["last hop, exactly once"][make]
+        assert exact.startswith("not possible") != hop.drops_doubles
+        assert ("double" in exact) == hop.drops_doubles  # and when there is one nevertheless
+        assert told["last hop, at most once"][make].startswith("what was") == hop.gives_again
+        order = told["order by priority"][make]
+        assert order.startswith("what waits keeps its place") != hop.sorts
+        assert order.endswith("publishers cannot give one") != hop.tells_priority
 
 
 class Forgetful:
@@ -127,7 +177,7 @@ def test_what_a_broker_gives_its_own_clients_is_not_the_agents_last_hop() -> Non
 def test_clients_that_are_taken_over_may_get_a_message_again() -> None:
     topic = "t: {publishers: [a], subscribers: [b], contract: {delivery: exactly-once}}"
     brokers = RING.replace("takeover", "make: mosquitto, takeover")
-    assert found(federation(topic, brokers=brokers)) == []
+    assert found(federation(topic, brokers=brokers)) == [("S19", "note")]
     assert found(federation(topic, brokers=brokers, more=SURVIVE)) == [("S19", "warning")]
 
 
@@ -173,6 +223,30 @@ def test_a_bridge_keeps_what_its_make_and_qos_allow(
     assert found(bridged(make, qos, f"{{delivery: {delivery}}}")) == expected
 
 
+@pytest.mark.parametrize(
+    ("ends", "qos", "contract", "expected"),
+    [
+        (("mosquitto", "rabbitmq"), 2, "exactly-once", "RabbitMQ makes 1.*: let links carry it"),
+        (("mosquitto", "rabbitmq"), 2, "at-most-once", "set qos: 0, or"),
+        (("mosquitto", "mosquitto"), 1, "exactly-once", "set qos: 2, or"),
+        (("mosquitto", "rabbitmq"), 2, "exactly-once, idempotent: true", ""),
+        (("rabbitmq", "rabbitmq"), 0, "exactly-once, idempotent: true", ""),
+        (("mosquitto", "rabbitmq"), 2, "at-least-once", ""),
+    ],
+)
+def test_doubles_of_a_bridge_go_by_both_its_ends_and_by_who_reads(
+    ends: tuple[str, str], qos: int, contract: str, expected: str
+) -> None:
+    given = loads(
+        f"{{federation: f, brokers: {{a: {{make: {ends[0]}}}, b: {{make: {ends[1]}}}}},"
+        f" bridges: [{{from: a, to: b, qos: {qos}}}], topics: {{t: {{publishers: [a],"
+        f" subscribers: [b], contract: {{delivery: {contract}}}}}}}}}"
+    )
+    assert found(given) == ([("S15", "error")] if expected else [])
+    for one in verify(given).findings:
+        assert re.search(expected, one.message)
+
+
 def test_a_bridge_is_told_once_with_its_topics_and_only_if_it_is_crossed() -> None:
     given = loads(
         "{federation: f, brokers: {a: {make: mosquitto}, b: , c: },"
@@ -189,6 +263,68 @@ def test_bridges_give_no_total_order() -> None:
     assert found(bridged("mosquitto", 2, "{order: total}")) == []  # one reader has one order
     several = bridged("mosquitto", 2, "{order: total}", subscribers="[b, c]")
     assert found(several) == [("S23", "error")]
+
+
+def test_a_total_order_is_not_split_between_links_and_bridges() -> None:
+    text = (
+        "{federation: f, brokers: {a: {make: mosquitto}, b: , c: }, links: [{between: [a, b]}],"
+        " bridges: [{from: a, to: c, qos: 2}], topics: {t: {publishers: [a], subscribers: [b, c],"
+        " contract: {order: total}}}}"
+    )
+    assert found(loads(text)) == [("S23", "error")]
+    assert found(loads(text.replace("[b, c]", "[b]"))) == []
+    assert found(loads(text.replace("[b, c]", "[c]"))) == []
+
+
+# --- whose contract counts ------------------------------------------------------------------
+
+
+def test_a_name_published_under_a_pattern_has_its_own_contract() -> None:
+    """As agents have it: t/x from a is exactly-once, and the bridge loses it."""
+    given = loads(
+        "{federation: f, brokers: {a: {make: mosquitto}, b: {make: mosquitto}, c: {make:"
+        " mosquitto}}, links: [{between: [c, b]}], bridges: [{from: a, to: b, qos: 0}],"
+        " topics: {t/x: {publishers: [c], subscribers: [b], contract: {delivery: exactly-once,"
+        " idempotent: true}}, t/#: {publishers: [a], contract: {delivery: best-effort}}}}"
+    )
+    assert found(given) == [("S18", "error")]
+    assert told(given, "S18").witness == {
+        "bridge": 1,
+        "make": "mosquitto",
+        "qos": 0,
+        "topics": ["t/x"],
+    }
+
+
+def test_publishers_of_a_pattern_publish_names_in_total_order_too() -> None:
+    wide = "t/#: {publishers: [b], contract: {order: none}}"
+    given = federation(f"{total(name='t/x')}, {wide}")
+    assert found(given) == [("S23", "error")]
+    assert "b has publishers and subscribers of it" in told(given, "S23").message
+    assert found(federation(f"{total(name='t/x')}, {wide.replace('[b]', '[a]')}")) == []
+
+
+def test_readers_of_a_name_are_not_promised_what_its_pattern_promises() -> None:
+    brokers = "{a: , b: {make: rabbitmq}, c: {make: mosquitto}}"
+    promise = "contract: {delivery: exactly-once}}"
+    topics = (
+        f"t/#: {{publishers: [a], subscribers: [c], {promise},"
+        " t/x: {publishers: [c], subscribers: [b], contract: {delivery: best-effort}}"
+    )
+    assert ("S19", "error") not in found(federation(topics, brokers=brokers))
+    shadowed = (
+        "t/#: {publishers: [c], subscribers: [c], contract: {delivery: best-effort}},"
+        f" t/+: {{publishers: [a], subscribers: [b], {promise}"
+    )
+    assert found(federation(shadowed, brokers=brokers)) == []  # the first pattern of the file
+
+
+def test_only_promises_of_topics_that_are_asked_for_are_judged() -> None:
+    given = federation(
+        f"{once_topic(1)}, {once_topic(2)}", brokers="{a: , b: {make: rabbitmq}, c: }"
+    )
+    one = verify(given, topics=["t1"])
+    assert [finding.message.split()[0] for finding in one.findings] == ["t1"]
 
 
 # --- order ----------------------------------------------------------------------------------
@@ -326,6 +462,34 @@ def test_a_home_behind_a_link_that_may_fail_is_refused() -> None:
     assert found(fifo) == []  # with the same failure, messages themselves arrive
 
 
+def test_a_home_behind_one_of_very_many_links_that_may_fail_is_refused() -> None:
+    stubs = [f"s{i:03}" for i in range(250)]
+    links = [("h", "i"), ("i", "j"), ("j", "h"), *(("h", one) for one in stubs), ("h", "c")]
+    links += [("a", "b"), ("b", "c"), ("c", "a")]
+    brokers = ", ".join(f"{one}: " for one in ("h", "i", "j", *stubs, "a", "b", "c"))
+    ends = ", ".join(f"{{between: [{a}, {b}]}}" for a, b in links)
+    given = loads(
+        f"{{federation: f, brokers: {{{brokers}}}, links: [{ends}],"
+        f" topics: {{{total(', home: i')}}}, requirements: {{survive: {{links: 1}}}}}}"
+    )
+    witness = told(given, "S24").witness
+    assert isinstance(witness, dict)
+    assert witness["failure"] == "c--h"
+
+
+def test_a_total_order_needs_a_home_and_a_majority_that_links_lead_to() -> None:
+    text = (
+        "{federation: f, brokers: {a: , b: , c: , d: , e: }, links: [{between: [a, b]},"
+        " {between: [c, d]}, {between: [d, e]}], topics: {T}}"
+    )
+    far = loads(text.replace("T", total(", home: a", at="[c]", readers="[d]")))
+    assert "no links join d to its home a" in told(far, "S23").message
+    near = loads(text.replace("T", total(", home: e", at="[c]", readers="[d]")))
+    assert "S23" not in {code for code, _ in found(near)}
+    few = loads(text.replace("T", total(", home: a", at="[a]", readers="[b]")))
+    assert "no links join b to a majority" in told(few, "S23").message
+
+
 def test_fifo_is_not_fenced_when_a_named_client_moves() -> None:
     topic = "t: {publishers: [{broker: a, client: feed}], subscribers: [b]}"
     assert found(federation(topic, brokers=RING, more=SURVIVE)) == [("S21", "warning")]
@@ -338,6 +502,22 @@ def test_fifo_is_not_fenced_when_a_named_client_moves() -> None:
     moved = verify(federation(reader, brokers=RING, more=SURVIVE)).findings
     assert "may reach d after newer messages" in moved[0].message
     assert {one.code for one in moved} == {"S21"}
+
+
+def test_clients_that_move_are_told_of_where_somebody_is_owed_and_by_the_names_contract() -> None:
+    topic = "t: {publishers: [{broker: a, client: feed}], subscribers: [b], scope: domain}"
+    domain = ", domains: {u: {gateways: [a, b, c]}}" + SURVIVE
+    assert found(federation(topic, brokers=RING, more=domain)) == [("S21", "warning")]
+    apart = topic.replace("[{", "[c, {").replace("[b]", "[b, {broker: b, client: app}]")
+    away = ", domains: {u: {gateways: [b, c]}}" + SURVIVE
+    clients = told(federation(apart, brokers=RING, more=away), "S21").message
+    assert "app moves" in clients
+    assert "feed" not in clients
+    unread = "t: {publishers: [{broker: a, client: feed}]}, u: {publishers: [a], subscribers: [b]}"
+    assert found(federation(unread, brokers=RING, more=SURVIVE)) == [("V009", "warning")]
+    none = "t/x: {publishers: [c], subscribers: [b], contract: {order: none}},"
+    none += " t/#: {publishers: [{broker: a, client: feed}]}"
+    assert "S21" not in {code for code, _ in found(federation(none, brokers=RING, more=SURVIVE))}
 
 
 def test_what_a_failed_broker_kept_comes_after_what_its_client_published_elsewhere() -> None:
@@ -361,6 +541,35 @@ def test_a_client_that_wants_the_same_at_two_brokers_gets_it_twice() -> None:
     assert found(federation(apart)) == []
     wide = apart.replace("u:", "t/#:")
     assert found(federation(wide)) == [("S5", "warning")]
+
+
+def test_a_client_of_very_many_topics_at_two_brokers_is_looked_at_by_what_meets() -> None:
+    """Comparing each with each would be two hundred million questions."""
+    at = {name: (Client(broker=name, client="d"),) for name in ("b", "c")}
+    topics = {
+        f"t/{i}": Topic(publishers=("a",), subscribers=at["b" if i % 2 else "c"])
+        for i in range(20_000)
+    }
+    given = replace(federation("t: {publishers: [a], subscribers: [b]}"), topics=topics)
+    assert [one.code for one in style_findings(given, Checked(style_of_facts([]), {}), ())] == []
+    wide = {**topics, "+/7": Topic(publishers=("a",), subscribers=at["c"])}
+    (one,) = style_findings(replace(given, topics=wide), Checked(style_of_facts([]), {}), ())
+    assert one.message.startswith("client d wants t/7 and +/7 at b and at c")
+
+
+def test_entries_of_a_client_at_two_brokers_are_not_mixed_up() -> None:
+    """Nothing leads t to c, and nothing has to; nor does fifo of u, which has none, need a fence."""
+    topics = (
+        "t: {publishers: [a], subscribers: [{broker: b, client: app}]},"
+        " u: {publishers: [b], subscribers: [{broker: c, client: app}], contract: {order: none}}"
+    )
+    astray = ", routes: [{at: a, to: c, next: b}, {at: b, to: a, next: c}]"
+    given = federation(topics, more=astray)
+    assert [one.code for one in verify(given, failures="none").findings] == []
+    moving = federation(
+        topics, brokers="{a: {takeover: [b]}, b: , c: {takeover: [b]}}", more=SURVIVE
+    )
+    assert "S21" not in {code for code, _ in found(moving)}
 
 
 def test_parts_that_nothing_joins_are_told_unless_something_is_owed_across() -> None:
@@ -395,6 +604,27 @@ def test_many_findings_of_one_code_are_bounded_and_counted() -> None:
     assert Counter(one.code for one in result.findings) == {"S19": MOST + 1}
     assert result.findings[-1].message == "30 more like these"
     assert result.summary["contracts"] == {"S19": MOST + 30}
+
+
+def test_the_worst_of_a_code_is_told_first_and_the_rest_stands_at_a_line_of_its_own() -> None:
+    many = ", ".join(once_topic(i) for i in range(MOST + 5))
+    bad = "bad: {publishers: [a], subscribers: [c], contract: {delivery: exactly-once}}"
+    brokers = "{a: , b: {make: nats}, c: {make: rabbitmq}}"
+    findings = verify(federation(f"{many}, {bad}", brokers=brokers)).findings
+    assert [one.severity for one in findings] == ["error", *["note"] * MOST]
+    assert findings[0].message.startswith("bad promises")
+    assert (findings[-1].message, findings[-1].severity) == ("6 more like these", "note")
+
+
+def test_lost_subscriptions_are_all_counted() -> None:
+    """Routes that send messages round: of a table more is wrong than is told one by one."""
+    topics = ", ".join(f"t{i}: {{publishers: [a], subscribers: [c]}}" for i in range(MOST + 30))
+    routes = ", routes: [{at: a, to: c, next: b}, {at: b, to: c, next: a}]"
+    given = federation(topics, more=routes)
+    contracts = contracts_of(given)
+    assert dict(contracts.counts) == {"S13": MOST + 30, "S14": MOST + 30}
+    last = [one.message for one in contracts.findings if "more" in one.message]
+    assert last == ["30 more like these", "30 more like these"]
 
 
 def once_topic(i: int) -> str:

@@ -46,6 +46,41 @@ def test_a_protocol_is_judged_by_what_carries_its_topics(
     assert verified(ropewalk, tmp_path, figure, contract) == expected
 
 
+BRIDGED = """\
+federation: f
+brokers: {a: {make: mosquitto}, b: {make: mosquitto}, c: {make: mosquitto}}
+links: [{between: [a, c]}]
+bridges: [{from: a, to: b, qos: 1, direction: both}]
+protocols: {p: FILE}
+topics:
+  x: {publishers: [a], subscribers: [b], protocol: p}
+  y: {publishers: [b], subscribers: [a], protocol: p}
+"""
+
+
+def test_bridges_have_no_messengers(ropewalk: Run, tmp_path: Path) -> None:
+    shutil.copy(EXAMPLES / "figure-5.yaml", tmp_path)
+    file = tmp_path / "f.yaml"
+    file.write_text(BRIDGED.replace("FILE", "figure-5.yaml"))
+    ran = ropewalk("verify", file, "--failures", "none", "--json")
+    codes = [f"{one['code']} {one['severity']}" for one in ran.document["findings"]]
+    assert (ran.code, codes) == (1, ["P022 error", "P026 note", "P026 note"])
+    assert "bridges carry it to b: agents judge none" in ran.document["findings"][1]["message"]
+    linked = file.read_text().replace("subscribers: [b]", "subscribers: [c]")
+    file.write_text(linked.replace("publishers: [b]", "publishers: [c]"))
+    assert ropewalk("verify", file, "--failures", "none").code == 0
+
+
+def test_an_error_of_a_protocol_counts_even_if_other_things_are_undecided(
+    ropewalk: Run, tmp_path: Path
+) -> None:
+    shutil.copy(EXAMPLES / "rosettanet.yaml", tmp_path)
+    text = FEDERATION.replace("FILE", "rosettanet.yaml").replace("CONTRACT", "")
+    (tmp_path / "f.yaml").write_text(text)
+    ran = ropewalk("verify", tmp_path / "f.yaml", "--budget", "0", "--json")
+    assert ran.code == 1  # not 3, undecided
+
+
 def test_every_fault_of_every_protocol_file_is_told(ropewalk: Run, tmp_path: Path) -> None:
     text = FEDERATION.replace("{p: FILE}", "{p: bad.yaml, q: gone.yaml}").replace("CONTRACT", "")
     (tmp_path / "f.yaml").write_text(text)

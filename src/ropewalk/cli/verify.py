@@ -180,7 +180,7 @@ def _with_protocols(
     found = list(protocol_findings(federation, load_automata(federation.protocols, path.parent)))
     if any(one.severity == "error" for one in found):
         text += "\nClients cannot keep to their protocols: see the findings."
-        done = replace(done, outcome="findings" if done.outcome == "ok" else done.outcome)
+        done = replace(done, outcome="findings")  # also where other things are undecided
     return replace(done, findings=[*done.findings, *found]), text
 
 

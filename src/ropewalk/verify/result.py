@@ -101,8 +101,7 @@ class Verification:
         if not self.contracts_checked:
             return Contracts()
         told = {one.code for one in self._on_the_way}
-        demands = self.check.demand, self.flooding.bridged
-        return contracts_of(self.check.federation, *demands, told=told)
+        return contracts_of(self.check.federation, self.asked.topics, told=told)
 
     @property
     def contracts_checked(self) -> bool:

@@ -4,8 +4,9 @@ Reading order: `relations` and `style` (a style as arrays), `facts` (fact by fac
 `breach`, `graphs` and `following` (what rules stand on), `structure`, `tables` and `happened` (the
 rules), `rules` (all of them by code, and the check), `union` and `composition` (styles put
 together), `initial` (that the rules agree with each other), `walking` and `deriving` (the style
-that a federation is). Then promises: `makes` (what brokers do), `promised`, `hops`, `last_hop`,
-`rehoming`, `total`; and what a verification says: `style_findings` and `findings`.
+that a federation is). Then promises: `makes` (what brokers do), `governing` and `promised` (whose
+contract a message has, and who is promised what), `hops`, `last_hop`, `rehoming`, `falling` and
+`total`; and what a verification says: `style_findings` and `findings`.
 """
 
 from ropewalk.verify.contracts.composition import Composed, compose

@@ -1,12 +1,14 @@
 """The style that a federation is: its brokers dispatch, its topics' clients produce and consume.
 
-A named client is one component wherever the file names it, as the audit takes it; the unnamed ones
-of a broker are one. Everything is pushed. Subscriptions are known on the ways that messages take,
-by the tables that routing computes, with hand-made entries laid over them; advertisements on the
-same ways, backwards. Topics of a domain meet inside it only: there they are topics of their own.
-Bridges are no links: they flood, one way, and have rules of their own (`hops`).
+A named client is one component at each broker where the file names it: what it wants at one it does
+not want at the others. The unnamed ones of a broker are one. Everything is pushed. Subscriptions
+are known on the ways that messages take, by the tables that routing computes, with hand-made
+entries laid over them; advertisements on the same ways, backwards. Topics of a domain meet inside
+it only: there they are topics of their own. Bridges are no links: they flood, one way, and have
+rules of their own (`hops`).
 """
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -19,14 +21,12 @@ from ropewalk.federation.topics import meeting
 from ropewalk.routing.scenarios import scenarios_of
 from ropewalk.verify.check import Check, prepare
 from ropewalk.verify.contracts.relations import Rows, joined, rows, unique_entries, unique_pairs
-from ropewalk.verify.contracts.style import Style, Way
+from ropewalk.verify.contracts.style import EVERYWHERE, Style, Way
 from ropewalk.verify.contracts.tables import Side, offering, wanting, ways
 from ropewalk.verify.contracts.walking import steps, steps_by, tours_of
 from ropewalk.verify.demand import demand_of
 from ropewalk.verify.paths import row_of
 
-EVERYWHERE = -1
-"""The scope of topics that leave their domain; others have its number."""
 ONCE = ("at-most-once", "exactly-once")
 
 
@@ -52,23 +52,32 @@ class Issued(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Names:
-    """Components by number: named clients by their names, the others by their brokers'."""
+    """Components by number: named clients at their brokers; the others have their broker's."""
 
-    clients: dict[str, int]
-    brokers: int
+    clients: dict[tuple[str, str], int]
+    brokers: tuple[str, ...]
 
     def of(self, attachments: Iterable[Attachment], brokers: Ints) -> Ints:
         numbers = brokers.copy()  # the unnamed of a broker have its number
+        known = self.clients
         for i, one in enumerate(attachments):
             if not isinstance(one, str):
-                known = self.clients
-                numbers[i] = known.setdefault(one.client, self.brokers + len(known))
+                place = one.client, one.broker
+                numbers[i] = known.setdefault(place, len(self.brokers) + len(known))
         return numbers
+
+    def all(self) -> tuple[str, ...]:
+        places = Counter(client for client, _ in self.clients)
+        named = (
+            client if places[client] == 1 else f"{client} at {broker}"
+            for client, broker in self.clients
+        )
+        return (*(f"clients of {name}" for name in self.brokers), *named)
 
 
 def _without_tables(federation: Federation) -> Style:
     table, graph = federation.topic_table, federation.graph
-    topics, names = list(federation.topics.values()), _Names({}, graph.brokers)
+    topics, names = list(federation.topics.values()), _Names({}, graph.names)
     some = [one for topic in topics for one in topic.publishers]
     publishers = _issued(names.of(some, table.publisher), table.publisher, table.first_publisher)
     some = [one for topic in topics for one in topic.subscribers]
@@ -77,16 +86,17 @@ def _without_tables(federation: Federation) -> Style:
     )
     scopes = _Scopes(federation, publishers)
     advertisements, subscriptions = scopes.published(publishers), scopes.subscribed(subscribers)
-    every = [*(f"clients of {name}" for name in graph.names), *names.clients]
+    every = names.all()
     once = [t for t, topic in enumerate(topics) if topic.contract.delivery in ONCE]
     return Style(
         dispatchers=graph.names,
         declared=np.ones(graph.brokers, np.bool_),
-        components=tuple(every),
+        components=every,
         producer=_members(publishers.component, len(every)),
         consumer=_members(subscribers.component, len(every)),
         topics=tuple(scopes.names),
         scope=np.array(scopes.scope, np.int32),
+        domains=_domains(federation),
         access=np.concatenate((_access(publishers, Way.IN), _access(subscribers, Way.OUT))),
         links=np.concatenate((graph.ends, graph.ends[:, ::-1])),
         subscriptions=subscriptions,
@@ -96,6 +106,13 @@ def _without_tables(federation: Federation) -> Style:
         once=scopes.every(once),
         remembers=np.ones(graph.brokers, np.bool_),  # agents drop what has come before
     )
+
+
+def _domains(federation: Federation) -> tuple[str, ...]:
+    """Names of domains, if a topic stays in one; a broker outside of all is one by itself."""
+    if not federation.topic_table.local.any():
+        return ()
+    return (*federation.domains, *(f"{name} alone" for name in federation.brokers))
 
 
 def _issued(component: Ints, broker: Ints, first: Ints) -> Issued:

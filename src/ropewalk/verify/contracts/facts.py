@@ -18,7 +18,7 @@ import numpy as np
 
 from ropewalk.errors import UsageError
 from ropewalk.verify.contracts.relations import Rows, rows, unique_pairs
-from ropewalk.verify.contracts.style import State, Style, Way
+from ropewalk.verify.contracts.style import EVERYWHERE, State, Style, Way
 
 Fact = tuple[str, ...]
 """A kind and its names: ("link", "a", "b")."""
@@ -67,7 +67,7 @@ def style_of_facts(facts: Iterable[Fact]) -> Style:
         producer=of.flags("producer", "component"),
         consumer=of.flags("consumer", "component"),
         topics=tuple(names["topic"]),
-        scope=np.zeros(len(names["topic"]), np.int32),
+        scope=np.full(len(names["topic"]), EVERYWHERE, np.int32),
         access=rows(access, 3),
         links=rows(of.pairs("link"), 2),
         subscriptions=rows(of.pairs("subscribe"), 2),
@@ -169,7 +169,7 @@ _EXAMPLES = (
 
 def _sentence(words: list[str], declared: set[str]) -> Iterator[Fact]:
     verb = _VERBS.get(words[1]) if len(words) > 1 else None
-    if words[0] in ("dispatcher", "remembers", "once"):
+    if words[0] in ("dispatcher", "remembers", "once") and words[1:]:
         yield from ((words[0], name) for name in words[1:])
     elif words[0] in ("producer", "consumer"):
         yield from _component(*words)
@@ -182,38 +182,77 @@ def _sentence(words: list[str], declared: set[str]) -> Iterator[Fact]:
 
 
 def _component(kind: str, name: str, how: str = "", *dispatchers: str) -> Iterator[Fact]:
-    ways = {"": "", "at": "in" if kind == "producer" else "out", "pulls": "pull"}
+    ways = {"at": "in" if kind == "producer" else "out", "pulls": "pull"}
+    if bool(how) != bool(dispatchers):
+        raise ValueError(how)
     yield (kind, name)
     yield from ((ways[how], name, one) for one in dispatchers)
 
 
 def _joined(kind: str, one: str, arrow: str, other: str, *, declared: set[str]) -> Iterator[Fact]:
-    if kind == "push":
+    if kind == "push" and arrow == ">":
         yield ("in", one, other) if other in declared else ("out", other, one)
-    elif arrow == "-":
+    elif kind == "link" and arrow == "-":
         yield from (("link", one, other), ("link", other, one))
-    elif arrow == ">":
+    elif kind == "link" and arrow == ">":
         yield ("link", one, other)
     else:
         raise KeyError(arrow)
 
 
-def _entry(component: str, dispatcher: str) -> Callable[[list[str], set[str]], Fact]:
+Verb = Callable[[list[str], set[str]], Fact]
+
+
+def _entry(component: str, dispatcher: str, before: str) -> Verb:
     def fact(words: list[str], declared: set[str]) -> Fact:
-        at, _, topic, _, source = words
+        at, _, topic, middle, source = words
+        _same(middle, before)
         return (dispatcher if source in declared else component, at, topic, source)
 
     return fact
 
 
-_VERBS: dict[str, Callable[[list[str], set[str]], Fact]] = {
-    "advertises": lambda words, _: ("advertise", words[0], words[2]),
-    "subscribes": lambda words, _: ("subscribe", words[0], words[2]),
-    "routes": _entry("sub-to", "sub-over"),
-    "knows": _entry("adv-of", "adv-over"),
-    "produces": lambda words, _: ("produce", words[0], words[2], words[4]),
-    "receives": lambda words, _: (
-        *("receive", words[0], words[6] if len(words) > 5 else "1", words[2], words[4]),
-    ),
-    "starts": lambda words, _: ("sequence", words[0], words[2]),
+def _issue(kind: str) -> Verb:
+    def fact(words: list[str], _: set[str]) -> Fact:
+        who, _verb, topic = words
+        return (kind, who, topic)
+
+    return fact
+
+
+def _produce(words: list[str], _: set[str]) -> Fact:
+    who, _verb, event, of, topic = words
+    _same(of, "of")
+    return ("produce", who, event, topic)
+
+
+def _receive(words: list[str], _: set[str]) -> Fact:
+    who, _verb, event, of, topic, within, number = [*words, *("in", "1")[: 7 - len(words)]]
+    _same(of, "of")
+    _same(within, "in")
+    return ("receive", who, _number(number), event, topic)
+
+
+def _start(words: list[str], _: set[str]) -> Fact:
+    who, _verb, number = words
+    return ("sequence", who, _number(number))
+
+
+def _same(word: str, wanted: str) -> None:
+    if word != wanted:
+        raise KeyError(word)
+
+
+def _number(word: str) -> str:
+    return str(int(word))
+
+
+_VERBS: dict[str, Verb] = {
+    "advertises": _issue("advertise"),
+    "subscribes": _issue("subscribe"),
+    "routes": _entry("sub-to", "sub-over", "to"),
+    "knows": _entry("adv-of", "adv-over", "from"),
+    "produces": _produce,
+    "receives": _receive,
+    "starts": _start,
 }

@@ -1,8 +1,9 @@
 """What a verification says of contracts: of the style that a federation is, and of its promises."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from ropewalk.federation.facts import Federation
 from ropewalk.findings import Finding, Severity
@@ -14,10 +15,11 @@ from ropewalk.verify.contracts.rehoming import unfenced
 from ropewalk.verify.contracts.rules import check
 from ropewalk.verify.contracts.style_findings import style_findings
 from ropewalk.verify.contracts.total import total_orders
-from ropewalk.verify.demand import Demand
 
 MOST = 20
 """Findings of one code that are told one by one; the rest is counted."""
+TABLES = {"S13", "S14"}
+"""Rules of tables: their breaches are counted, and only the first are made into findings."""
 WORST: tuple[Severity, ...] = ("error", "warning", "note")
 
 
@@ -30,14 +32,21 @@ class Contracts:
 
 
 def contracts_of(
-    federation: Federation, overlay: Demand, bridged: Demand, *, told: Collection[str] = ()
+    federation: Federation,
+    topics: Collection[str] | None = None,
+    *,
+    told: Collection[str] = (),
 ) -> Contracts:
-    """All rules and promises of a federation; `told` are codes of what was found elsewhere."""
-    style = style_of(federation)
-    promised = Promised(federation, overlay, bridged, style)
-    found = [*style_findings(federation, check(style), told), *promise_findings(promised)]
+    """All rules of a federation, and what it promises of some topics, or of all.
+
+    `told` are codes of what was found elsewhere.
+    """
+    style, promised = style_of(federation), Promised(federation, topics)
+    checked = check(style)
+    found = [*style_findings(federation, checked, told), *promise_findings(promised)]
     counts = Counter(one.code for one in found)
-    return Contracts(tuple(bounded(found)), tuple(sorted(counts.items())))
+    counts |= Counter({code: checked.broken[code].count for code in TABLES & counts.keys()})
+    return Contracts(tuple(bounded(found, counts)), tuple(sorted(counts.items())))
 
 
 def promise_findings(promised: Promised) -> Iterator[Finding]:
@@ -49,23 +58,24 @@ def promise_findings(promised: Promised) -> Iterator[Finding]:
     yield from priorities(promised)
 
 
-def bounded(found: Iterable[Finding], most: int = MOST) -> Iterator[Finding]:
-    """So many of each code, then how many more there are.
+def bounded(
+    found: Iterable[Finding], counts: Mapping[str, int] = MappingProxyType({}), *, most: int = MOST
+) -> Iterator[Finding]:
+    """So many of each code, the worst first, then how many more there are of those counted.
 
     >>> from ropewalk.findings import Where
     >>> many = [Finding("S19", f"topic {i}", Where("f.yaml", i)) for i in range(1, 6)]
     >>> [str(one) for one in bounded(many, most=2)]
     ['f.yaml:1: S19 topic 1', 'f.yaml:2: S19 topic 2', 'f.yaml:3: S19 3 more like these']
     """
-    beyond: dict[str, list[Finding]] = {}
-    seen: Counter[str] = Counter()
+    by_code: dict[str, list[Finding]] = {}
     for one in found:
-        seen[one.code] += 1
-        if seen[one.code] <= most:
-            yield one
-        else:
-            beyond.setdefault(one.code, []).append(one)
-    for code, more in beyond.items():
-        severity = min((one.severity for one in more), key=WORST.index)
-        told = f"{len(more):,} more like these"
-        yield Finding(code, told, more[0].where, severity, {"more": len(more)})
+        by_code.setdefault(one.code, []).append(one)
+    for code, every in by_code.items():
+        every.sort(key=lambda one: WORST.index(one.severity))
+        yield from every[:most]
+        more = max(counts.get(code, 0), len(every)) - len(every[:most])
+        if more:
+            worst = every[min(most, len(every) - 1)]  # of the others, if they were made
+            told = f"{more:,} more like these"
+            yield Finding(code, told, worst.where, worst.severity, {"more": more})

@@ -29,7 +29,7 @@ _NEXT = "if consumers drop what they have had, write idempotent: true, else prom
 
 def _reasons(promised: Promised, served: Served) -> Iterator[tuple[Severity, str]]:
     """Only what an agent hands over: a broker's own clients get each other's messages from it."""
-    readers = sorted({to for source, to in served.pairs if source != to})
+    readers = served.fetching
     by_make: dict[str, list[str]] = {}
     for reader in readers:
         by_make.setdefault(promised.make(reader), []).append(reader)
@@ -39,9 +39,8 @@ def _reasons(promised: Promised, served: Served) -> Iterator[tuple[Severity, str
             if hop.gives_again:
                 why = f"{make} at {some(brokers)} is given again what it had not confirmed"
                 yield "warning", f"{why} when its connection broke"
-        elif hop.drops_doubles != "yes":
-            severity: Severity = "error" if hop.drops_doubles == "no" else "note"
-            yield severity, f"at {some(brokers)} {hop.doubles}"
+        else:
+            yield "note" if hop.drops_doubles else "error", f"at {some(brokers)} {hop.doubles}"
     if promised.survive.brokers and served.contract.delivery == "exactly-once":
         yield from _taken_over(promised, readers)
 

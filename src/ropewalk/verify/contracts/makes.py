@@ -1,27 +1,24 @@
 """What brokers of each make do on the last hop, and their bridges between them.
 
-As the adapters of `agent/brokers` have it, and docs/brokers.md tells it; tests hold the two against
-each other.
+As the adapters of `agent/brokers` have it, and docs/brokers.md tells it; a test holds that page's
+table against this one.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal
 
 from ropewalk.federation.facts import Bridge, Federation
-
-Can = Literal["yes", "for some", "no"]
 
 
 @dataclass(frozen=True, slots=True)
 class LastHop:
     """What becomes of a message between an agent and the clients of its broker."""
 
-    drops_doubles: Can
-    """Whether the broker drops a message that the agent hands it again after a crash."""
+    drops_doubles: bool
+    """Whether the broker knows a message that it is handed again, at least as a rule."""
     doubles: str
-    """Who gets one nevertheless, and what helps."""
+    """Who gets one nevertheless."""
     gives_again: bool
     """Whether what the broker has not confirmed is handed over again, promised or not."""
     sorts: bool
@@ -33,7 +30,7 @@ class LastHop:
 LAST_HOP: Mapping[str, LastHop] = MappingProxyType(
     {
         "nats": LastHop(
-            "for some",
+            True,
             "subscribers of core NATS may get a message again after a crash, consumers of a"
             " JetStream stream do not",
             gives_again=True,
@@ -41,14 +38,16 @@ LAST_HOP: Mapping[str, LastHop] = MappingProxyType(
             tells_priority=False,
         ),
         "mosquitto": LastHop(
-            "yes",
-            "QoS 2 with packet ids that outlive the connection",
+            True,
+            # QoS 2 with packet ids that outlive the connection, but not the agent.
+            "clients of Mosquitto may get a message again if the agent is killed while it hands it"
+            " over",
             gives_again=False,
             sorts=False,
             tells_priority=False,
         ),
         "rabbitmq": LastHop(
-            "no",
+            False,
             "RabbitMQ drops no message that it has had",
             gives_again=True,
             sorts=True,
@@ -68,4 +67,11 @@ def grade(federation: Federation, bridge: Bridge) -> int:
     confirm, and know no doubles; of Mosquitto's bridges the quality of service decides.
     """
     make = federation.brokers[bridge.from_].make
-    return {"nats": LOSES, "rabbitmq": DOUBLES}.get(make, bridge.qos)
+    most = DOUBLES if ends_at_rabbitmq(federation, bridge) else EXACT
+    return {"nats": LOSES, "rabbitmq": DOUBLES}.get(make, min(bridge.qos, most))
+
+
+def ends_at_rabbitmq(federation: Federation, bridge: Bridge) -> bool:
+    """Whether it may connect to RabbitMQ, whose MQTT has QoS 0 and 1 only."""
+    ends = (bridge.to, *(one for one in bridge.addresses if one in federation.brokers))
+    return any(federation.brokers[end].make == "rabbitmq" for end in ends)

@@ -1,27 +1,35 @@
 """Who is promised what: of each topic its contract, its publishers' and its readers' brokers."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 
 import numpy as np
 
+from ropewalk.federation.arrays import Bools, Ints
 from ropewalk.federation.facts import Contract, Federation, Survive, Topic
 from ropewalk.federation.topics import is_pattern
 from ropewalk.findings import Finding, Severity, Where
-from ropewalk.verify.contracts.style import Style
-from ropewalk.verify.demand import Demand
+from ropewalk.routing.ground import connected_parts
+from ropewalk.routing.trees import Longs
+from ropewalk.verify.contracts.governing import Cells, Sides, cells_of
+from ropewalk.verify.contracts.relations import Rows, joined
+
+Group = tuple[Ints, Ints]
+"""Brokers that publish and brokers that read: everybody owes to everybody."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Served:
-    """A topic, and the pairs of brokers between which its messages go."""
+    """A topic, and the brokers between which messages go that it governs."""
 
     number: int
     name: str
     topic: Topic
-    pairs: frozenset[tuple[str, str]]
-    """(publisher's broker, reader's broker), by links or by bridges"""
+    brokers: tuple[str, ...] = ()
+    """The names of all."""
+    groups: tuple[Group, ...] = ()
 
     @property
     def contract(self) -> Contract:
@@ -29,14 +37,36 @@ class Served:
         return self.topic.contract
 
     @property
+    def pairs(self) -> set[tuple[str, str]]:
+        """(publisher's broker, reader's broker)"""
+        found = {pair for one in self.groups for pair in product(*(side.tolist() for side in one))}
+        return {(self.brokers[a], self.brokers[b]) for a, b in found}
+
+    @cached_property
     def publishers(self) -> list[str]:
         """Brokers where it is published, in order of their names."""
-        return sorted({source for source, _ in self.pairs})
+        return self._names(sources for sources, _ in self.groups)
 
-    @property
+    @cached_property
     def readers(self) -> list[str]:
         """Brokers where it is wanted, in order of their names."""
-        return sorted({to for _, to in self.pairs})
+        return self._names(readers for _, readers in self.groups)
+
+    @cached_property
+    def both(self) -> list[str]:
+        """Brokers that publish what they read, in order of their names."""
+        return self._names(np.intersect1d(*one) for one in self.groups)
+
+    @cached_property
+    def fetching(self) -> list[str]:
+        """Brokers that read what others publish, in order of their names."""
+        return self._names(
+            readers if len(sources) > 1 else readers[readers != sources[0]]
+            for sources, readers in self.groups
+        )
+
+    def _names(self, sides: Iterable[Ints]) -> list[str]:
+        return sorted({self.brokers[b] for side in sides for b in side.tolist()})
 
     @property
     def is_pattern(self) -> bool:
@@ -46,12 +76,10 @@ class Served:
 
 @dataclass(frozen=True, eq=False)
 class Promised:
-    """All that a federation promises, by links and by bridges."""
+    """All that a federation promises, by links and by bridges; of some topics, or of all."""
 
     federation: Federation
-    overlay: Demand
-    bridged: Demand
-    style: Style
+    topics: Collection[str] | None = None
 
     @property
     def survive(self) -> Survive:
@@ -59,24 +87,73 @@ class Promised:
         return self.federation.requirements.survive
 
     @cached_property
+    def cells(self) -> Cells:
+        """Who governs which names."""
+        return cells_of(self.federation.topic_table.names)
+
+    @cached_property
+    def part(self) -> Ints:
+        """The part of the graph of links that each broker is in."""
+        return connected_parts(self.federation.graph)
+
+    def sides(self, asked: Callable[[Contract], bool]) -> Sides:
+        """Who publishes and who reads, of topics with such contracts."""
+        asking = [asked(topic.contract) for topic in self.federation.topics.values()]
+        chosen = np.array(asking, np.bool_)
+        if self.topics is not None:
+            chosen &= self._spoken_of(set(self.topics))
+        return Sides(self.federation, self.cells, chosen)
+
+    def _spoken_of(self, topics: Collection[str]) -> Bools:
+        """Topics with messages that are published or wanted under some entries."""
+        some = np.array([name in topics for name in self.federation.topics], np.bool_)
+        found = some.copy()
+        for cell, entry in (self.cells.published.T, self.cells.subscribed.T):
+            found[self.cells.topic[cell[some[entry]]]] = True
+        return found
+
+    @cached_property
     def by_links(self) -> list[Served]:
         """Topics whose contract asks for more than the overlay gives anyway."""
-        more = [
-            t
-            for t, topic in enumerate(self.federation.topics.values())
-            if topic.contract.delivery in ("at-most-once", "exactly-once")
-            or topic.contract.order in ("priority", "total")
-        ]
-        return list(_served(self.federation, self.overlay, more))
+        sides = self.sides(_asks_more)
+        keys = sides.keys(sides.publishing, self.part), sides.keys(sides.reading, self.part)
+        one, other = _numbered(*keys)
+        topic = np.zeros(len(keys[0]) + len(keys[1]), np.int32)
+        topic[one] = self.cells.topic[sides.publishing[:, 0]]
+        publishing = np.stack((one, sides.publishing[:, 1]), axis=1)
+        reading = np.stack((other, sides.reading[:, 1]), axis=1)
+        return list(self._served(topic, publishing, reading))
 
     @cached_property
     def by_bridges(self) -> list[Served]:
-        """Topics that bridges carry."""
-        return list(_served(self.federation, self.bridged, range(len(self.federation.topics))))
+        """Topics that bridges carry: to brokers that no links lead to."""
+        if not self.federation.bridges:
+            return []
+        sides = self.sides(lambda _: True)
+        one, other = _numbered(sides.keys(sides.publishing), sides.keys(sides.reading))
+        place, source = np.arange(len(one), dtype=np.int32), sides.publishing[:, 1]
+        reading = np.stack((other, sides.reading[:, 1]), axis=1)
+        pairs = joined(np.stack((one, place), axis=1), reading)[:, 1:]
+        apart = self.part[source[pairs[:, 0]]] != self.part[pairs[:, 1]]
+        publishing = np.stack((place, source), axis=1)
+        topic = self.cells.topic[sides.publishing[:, 0]]
+        return list(self._served(topic, publishing, pairs[apart]))
 
-    def where(self, served: Served) -> Where:
+    def _served(self, topic: Ints, publishing: Rows, reading: Rows) -> Iterator[Served]:
+        """Of (group, broker) on either side, and the topic of each group."""
+        found: dict[int, list[Group]] = {}
+        both = np.intersect1d(publishing[:, 0], reading[:, 0])
+        groups = zip(_runs(publishing, both), _runs(reading, both), strict=True)
+        for number, group in zip(topic[both].tolist(), groups, strict=True):
+            found.setdefault(number, []).append(group)
+        names, brokers = self.federation.topic_table.names, tuple(self.federation.brokers)
+        for number, some_groups in sorted(found.items(), key=lambda one: one[0]):
+            facts = self.federation.topics[names[number]]
+            yield Served(number, names[number], facts, brokers, tuple(some_groups))
+
+    def where(self, number: int) -> Where:
         """The line of a topic."""
-        return self.federation.source.where("topics", served.number)
+        return self.federation.source.where("topics", number)
 
     def make(self, broker: str) -> str:
         """Whose software a broker runs."""
@@ -93,22 +170,28 @@ class Promised:
         """What is wrong with what a topic promises, at its line."""
         promise = {"delivery": served.contract.delivery, "order": served.contract.order}
         witness = {"topic": served.name, **promise, **(more or {})}
-        return Finding(code, f"{served.name} {told}", self.where(served), severity, witness)
+        return Finding(code, f"{served.name} {told}", self.where(served.number), severity, witness)
 
 
-def _served(federation: Federation, demand: Demand, topics: Iterable[int]) -> Iterator[Served]:
-    chosen = np.isin(demand.topic, list(topics))
-    if not chosen.any():
-        return
-    pair = np.repeat(np.arange(len(demand.to)), demand.weight)[chosen]
-    names, brokers = list(federation.topics), tuple(federation.brokers)
-    found: dict[int, set[tuple[str, str]]] = {}
-    ends = zip(demand.source[pair].tolist(), demand.to[pair].tolist(), strict=True)
-    for topic, (source, to) in zip(demand.topic[chosen].tolist(), ends, strict=True):
-        found.setdefault(topic, set()).add((brokers[source], brokers[to]))
-    for topic in sorted(found):
-        name = names[topic]
-        yield Served(topic, name, federation.topics[name], frozenset(found[topic]))
+def _asks_more(contract: Contract) -> bool:
+    return contract.delivery in ("at-most-once", "exactly-once") or (
+        contract.order in ("priority", "total")
+    )
+
+
+def _numbered(one: Longs, other: Longs) -> tuple[Ints, Ints]:
+    """Keys of both sides as small numbers."""
+    _, number = np.unique(np.concatenate((one, other)), return_inverse=True)
+    found = number.astype(np.int32)
+    return found[: len(one)], found[len(one) :]
+
+
+def _runs(side: Rows, wanted: Ints) -> list[Ints]:
+    """The brokers of each group that is wanted."""
+    group, broker = side[np.argsort(side[:, 0], kind="stable")].T
+    first = np.searchsorted(group, wanted).tolist()
+    last = np.searchsorted(group, wanted, "right").tolist()
+    return [broker[a:b] for a, b in zip(first, last, strict=True)]
 
 
 def some(names: Iterable[str], most: int = 3) -> str:

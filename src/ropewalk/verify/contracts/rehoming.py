@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ropewalk.federation.facts import Federation, Takeover
+from ropewalk.federation.facts import Federation
 from ropewalk.findings import Finding
+from ropewalk.verify.contracts.governing import Sides
 from ropewalk.verify.contracts.promised import Promised, Served
-from ropewalk.verify.contracts.relations import Rows, is_in, joined
-from ropewalk.verify.contracts.style import Style
+from ropewalk.verify.contracts.relations import joined, rows
 
 
 class Move(NamedTuple):
@@ -33,15 +33,17 @@ def unfenced(promised: Promised) -> Iterator[Finding]:
 
     Only where brokers are required to be survived: elsewhere nobody has asked for take-overs.
     """
-    federation = promised.federation
     if not promised.survive.brokers:
         return
-    moves = _moves(federation, promised.style)
-    for number, (name, topic) in enumerate(federation.topics.items()):
-        if number in moves and topic.contract.order == "fifo":
-            served = Served(number, name, topic, frozenset())
-            told, facts = _told(moves[number]), _facts(moves[number])
-            yield promised.finding("S21", served, told, "warning", facts)
+    found: dict[int, dict[Move, None]] = {}
+    sides = promised.sides(lambda contract: contract.order == "fifo")
+    for topic, move in (*_moves(promised, sides, True), *_moves(promised, sides, False)):
+        found.setdefault(topic, {})[move] = None
+    for number, moves in sorted(found.items()):
+        name = promised.federation.topic_table.names[number]
+        served = Served(number, name, promised.federation.topics[name])
+        told, facts = _told(list(moves)), _facts(list(moves))
+        yield promised.finding("S21", served, told, "warning", facts)
 
 
 def _told(moves: list[Move]) -> str:
@@ -59,38 +61,26 @@ def _facts(moves: list[Move]) -> dict[str, object]:
     return {"moves": [one._asdict() for one in moves[:20]], "moves_total": len(moves)}
 
 
-def _moves(federation: Federation, style: Style) -> dict[int, list[Move]]:
-    """By topic: named clients of it whose broker has somebody that takes them over."""
-    found: dict[int, list[Move]] = {}
-    many = len(federation.topics)
-    speaking = _named(style, style.advertisements, style.speaking)
-    listening = _named(style, style.subscriptions, style.listening)
-    for publishes, some in ((True, speaking), (False, _as_published(style, listening))):
-        for component, topic, broker in some.tolist():
-            move = _move(federation, style, component, broker, publishes)
-            if move is not None and topic < many and move not in found.get(topic, ()):
-                found.setdefault(topic, []).append(move)
-    return found
+def _moves(promised: Promised, sides: Sides, publishes: bool) -> Iterator[tuple[int, Move]]:
+    """By topic: clients of it that move, if somebody owes them, or they owe somebody."""
+    moving = list(_moving(promised.federation, publishes))
+    number = {name: b for b, name in enumerate(promised.federation.brokers)}
+    broker = np.array([number[move.broker] for _, move in moving], np.int32)
+    which = rows([(entry, i) for i, (entry, _) in enumerate(moving)], 2)
+    cells = sides.published if publishes else sides.subscribed
+    met = joined(cells[:, ::-1], which)[:, 1:]  # cell, move
+    side = np.stack((met[:, 0], broker[met[:, 1]]), axis=1)
+    owed = sides.owed(side, sides.reading if publishes else sides.publishing)
+    for cell, i in met[owed].tolist():
+        yield int(promised.cells.topic[cell]), moving[i][1]
 
 
-def _named(style: Style, issued: Rows, attached: Rows) -> Rows:
-    """(component, topic, broker) of clients that have names: they come after those of brokers."""
-    return joined(issued[issued[:, 0] >= len(style.dispatchers)], attached)
-
-
-def _as_published(style: Style, listening: Rows) -> Rows:
-    """The topics as they are published of those that are subscribed to."""
-    place = np.arange(len(listening), dtype=np.int32)
-    met = joined(np.stack((listening[:, 1], place), axis=1), style.meets)
-    met = met[is_in(met[:, 2], style.advertisements[:, 1])]
-    who = listening[met[:, 1]]
-    return np.stack((who[:, 0], met[:, 2], who[:, 2]), axis=1)
-
-
-def _move(
-    federation: Federation, style: Style, component: int, broker: int, publishes: bool
-) -> Move | None:
-    name = style.dispatchers[broker]
-    takeover: Takeover = federation.brokers[name].takeover
-    takers = takeover.publishers if publishes else takeover.subscribers
-    return Move(style.components[component], name, takers[0], publishes) if takers else None
+def _moving(federation: Federation, publishes: bool) -> Iterator[tuple[int, Move]]:
+    """Entries' named clients whose broker has somebody that takes them over."""
+    for entry, topic in enumerate(federation.topics.values()):
+        for one in topic.publishers if publishes else topic.subscribers:
+            if not isinstance(one, str):
+                takeover = federation.brokers[one.broker].takeover
+                takers = takeover.publishers if publishes else takeover.subscribers
+                if takers:
+                    yield entry, Move(one.client, one.broker, takers[0], publishes)

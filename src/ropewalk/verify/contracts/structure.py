@@ -4,6 +4,7 @@ import numpy as np
 
 from ropewalk.federation.arrays import Bools, Ints
 from ropewalk.verify.contracts.breach import WHOLE, Breach, Broken, broken, listed
+from ropewalk.verify.contracts.graphs import parts_of
 from ropewalk.verify.contracts.relations import is_in, joined, unique_pairs
 from ropewalk.verify.contracts.style import Style, Way
 
@@ -40,7 +41,7 @@ def links_go_both_ways(style: Style) -> Broken:
 
     The schema lets a dispatcher be its own peer.
     """
-    back = is_in(style.link_keys(style.links[:, ::-1]), style.link_keys(style.links))
+    back = is_in(style.pair_keys(style.links[:, ::-1]), style.pair_keys(style.links))
     loop = style.links[:, 0] == style.links[:, 1]
 
     def words(i: int) -> tuple[str, tuple[str, ...]]:
@@ -88,32 +89,43 @@ def no_cut_vertex(style: Style) -> Broken:
 
 
 def once_needs_a_tree_or_a_memory(style: Style) -> Broken:
-    """S15: what nobody may get twice goes over a tree, or dispatchers drop the second copy."""
+    """S15: what nobody may get twice goes over no cycle, or dispatchers drop the second copy."""
     if not len(style.once):
         return WHOLE
-    cyclic = _cyclic_parts(style)
     wanted = style.subscriptions[is_in(style.subscriptions[:, 1], _meeting_once(style))]
     wanted = unique_pairs(wanted)
-    forgetful = ~style.remembers & style.declared & cyclic[style.parts]
-    risky = style.listening[forgetful[style.listening[:, 1]]]
+    risky = style.listening[_doubling(style)[style.listening[:, 1]]]
     pairs = joined(wanted, risky)
 
     def words(i: int) -> tuple[str, tuple[str, ...]]:
         component, topic, at = pairs[i]
         who, where = style.components[component], style.dispatchers[at]
         what = style.topics[topic]
-        told = f"{who} may get {what} twice at {where}: links make a cycle there"
+        told = f"{who} may get {what} twice at {where}: a cycle of links brings doubles there"
         return f"{told}, and {where} forgets what it had", (who, what, where)
 
     return broken(np.arange(len(pairs), dtype=np.int32), words)
 
 
-def _cyclic_parts(style: Style) -> Bools:
-    """Of each part, whether it has more edges than a tree."""
-    many = int(style.parts.max(initial=-1)) + 1
-    size = np.bincount(style.parts, minlength=many)
-    edges = np.bincount(style.parts[style.edges[:, 0]], minlength=many)
-    return edges >= size
+def _on_cycles(style: Style) -> Bools:
+    """Dispatchers that links lead away from and back to by another way."""
+    cut = np.sort(np.array(style.cuts.edges, np.int32).reshape(-1, 2), axis=1)
+    round_ = ~is_in(style.pair_keys(style.edges), style.pair_keys(cut))
+    found = np.zeros(len(style.dispatchers), np.bool_)
+    found[style.edges[round_]] = True
+    return found
+
+
+def _doubling(style: Style) -> Bools:
+    """Forgetful dispatchers on a cycle, and those that get its doubles from them.
+
+    One that remembers passes each message on once, so beyond it nothing comes twice.
+    """
+    forgetful = ~style.remembers & style.declared
+    passing = style.edges[forgetful[style.edges].all(axis=1)]
+    part = parts_of(passing, len(style.dispatchers))
+    bad = np.unique(part[forgetful & _on_cycles(style)])
+    return forgetful & is_in(part, bad)
 
 
 def _meeting_once(style: Style) -> Ints:

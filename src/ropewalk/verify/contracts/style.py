@@ -14,8 +14,11 @@ import numpy as np
 from ropewalk.federation.arrays import Bools, Ints
 from ropewalk.federation.topics import meeting
 from ropewalk.routing.trees import Longs
-from ropewalk.verify.contracts.graphs import Cuts, cuts_of
+from ropewalk.verify.contracts.graphs import Cuts, cuts_of, parts_of
 from ropewalk.verify.contracts.relations import Rows, rows, unique_pairs
+
+EVERYWHERE = -1
+"""The scope of topics that leave their domain."""
 
 
 class Way(IntEnum):
@@ -61,7 +64,7 @@ class Style:
     topics: tuple[str, ...]
     """Names and patterns."""
     scope: Ints
-    """Of each topic: only those of the same scope meet."""
+    """Of each topic the domain that it stays in, or EVERYWHERE: only those of one scope meet."""
     access: Rows
     """(component, dispatcher, way)"""
     links: Rows
@@ -79,15 +82,13 @@ class Style:
     remembers: Bools
     """Whether each dispatcher drops what it has handed out before."""
     state: State = field(default_factory=State)
+    domains: tuple[str, ...] = ()
+    """Names of domains that topics stay in: by them two styles know that they mean the same."""
 
     # --- what rules look up ----------------------------------------------------------------
 
-    def link_keys(self, some: Rows) -> Longs:
-        """Pairs of dispatchers as single numbers."""
-        return some[:, 0].astype(np.int64) * len(self.dispatchers) + some[:, 1]
-
-    def access_keys(self, some: Rows) -> Longs:
-        """Pairs of component and dispatcher as single numbers."""
+    def pair_keys(self, some: Rows) -> Longs:
+        """Pairs of a dispatcher or component and a dispatcher as single numbers."""
         return some[:, 0].astype(np.int64) * len(self.dispatchers) + some[:, 1]
 
     def table_keys(self, some: Rows) -> Longs:
@@ -118,13 +119,7 @@ class Style:
     @cached_property
     def parts(self) -> Ints:
         """The part of the dispatchers' graph that each is in."""
-        from scipy.sparse import csr_array
-        from scipy.sparse.csgraph import connected_components
-
-        a, b = self.edges.T
-        shape = (len(self.dispatchers), len(self.dispatchers))
-        grid = csr_array((np.ones(len(a)), (a, b)), shape=shape)
-        return np.asarray(connected_components(grid, directed=False)[1], np.int32)
+        return parts_of(self.edges, len(self.dispatchers))
 
     @cached_property
     def cuts(self) -> Cuts:

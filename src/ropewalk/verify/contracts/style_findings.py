@@ -11,7 +11,7 @@ import numpy as np
 
 from ropewalk.federation.arrays import Ints
 from ropewalk.federation.facts import Federation
-from ropewalk.federation.topics import common
+from ropewalk.federation.topics import meeting
 from ropewalk.findings import Finding
 from ropewalk.routing.ground import connected_parts
 from ropewalk.verify.contracts.breach import Broken
@@ -30,8 +30,7 @@ def style_findings(
     broken = checked.broken
     if "S4" in broken and "V006" not in told:
         yield from _apart(federation, checked.style)
-    if "S5" in broken:
-        yield from _twice(federation)
+    yield from _twice(federation)
     if "S6" in broken and "V007" not in told and federation.requirements.survive.brokers:
         yield _cut(federation, broken["S6"])
     for code in ("S13", "S14"):
@@ -72,30 +71,46 @@ def joined_parts(federation: Federation) -> Ints:
 
 def _twice(federation: Federation) -> Iterator[Finding]:
     """S5: clients that want the same at two brokers: they get every message at both."""
-    wanted: dict[str, list[tuple[str, str]]] = {}
-    for topic, facts in federation.topics.items():
-        for one in facts.subscribers:
-            if not isinstance(one, str):
-                wanted.setdefault(one.client, []).append((topic, one.broker))
-    for client, places in wanted.items():
-        pair = next(_overlaps(places), None) if len({broker for _, broker in places}) > 1 else None
+    number = {topic: i for i, topic in enumerate(federation.topics)}
+    for client, wanted in _wanted(federation).items():
+        pair = _overlap(wanted)
         if pair is not None:
             (one, here), (other, there) = pair
             what = one if one == other else f"{one} and {other}"
             told = f"client {client} wants {what} at {here} and at {there}, and gets every message"
             advice = "give two clients two names, or let it subscribe at one broker"
-            where = federation.source.where("topics", list(federation.topics).index(one))
+            where = federation.source.where("topics", number[one])
             witness = {"client": client, "brokers": [here, there], "topics": [one, other]}
             yield Finding("S5", f"{told} twice: {advice}", where, "warning", witness)
 
 
-def _overlaps(
-    places: list[tuple[str, str]],
-) -> Iterator[tuple[tuple[str, str], tuple[str, str]]]:
-    for i, (topic, broker) in enumerate(places):
-        for other, there in places[i + 1 :]:
-            if broker != there and common(topic, other) is not None:
-                yield (topic, broker), (other, there)
+Place = tuple[str, str]
+"""A topic and a broker where it is wanted."""
+
+
+def _wanted(federation: Federation) -> dict[str, dict[str, list[str]]]:
+    """Of named clients that are at several brokers: what they want, and where."""
+    wanted: dict[str, dict[str, list[str]]] = {}
+    places: dict[str, set[str]] = {}
+    for topic, facts in federation.topics.items():
+        for one in facts.subscribers:
+            if not isinstance(one, str):
+                wanted.setdefault(one.client, {}).setdefault(topic, []).append(one.broker)
+                places.setdefault(one.client, set()).add(one.broker)
+    return {client: wanted[client] for client, several in places.items() if len(several) > 1}
+
+
+def _overlap(wanted: dict[str, list[str]]) -> tuple[Place, Place] | None:
+    """The first two places where a client gets the same."""
+    topics = list(wanted)
+    met = (side.tolist() for side in meeting(topics))
+    pairs = [(topics[i], topics[j]) for i, j in zip(*met, strict=True)]
+    for one, other in (*((topic, topic) for topic in topics), *pairs):
+        here = wanted[one][0]
+        there = next((broker for broker in wanted[other] if broker != here), None)
+        if there is not None:
+            return (one, here), (other, there)
+    return None
 
 
 def _cut(federation: Federation, broken: Broken) -> Finding:

@@ -146,13 +146,13 @@ def _is_component(table: Rows) -> Bools:
 
 def _at_hand(style: Style, side: Side) -> Bools:
     pairs = np.stack((-1 - side.table[:, 2], side.table[:, 0]), axis=1)
-    return is_in(style.access_keys(pairs), style.access_keys(side.attached))
+    return is_in(style.pair_keys(pairs), style.pair_keys(side.attached))
 
 
 def _next_door(style: Style, table: Rows) -> Bools:
     pairs = table[:, (0, 2)]
     joins = style.links[style.links[:, 0] != style.links[:, 1]]
-    return is_in(style.link_keys(pairs), style.link_keys(joins))
+    return is_in(style.pair_keys(pairs), style.pair_keys(joins))
 
 
 def _names(style: Style, entry: Rows) -> tuple[str, str, str]:

@@ -12,28 +12,33 @@ from itertools import islice
 import numpy as np
 
 from ropewalk.federation.arrays import Ints
-from ropewalk.federation.names import link_name
 from ropewalk.findings import Finding
-from ropewalk.routing.ground import connected_parts
+from ropewalk.verify.contracts.falling import Ends, Falls
+from ropewalk.verify.contracts.graphs import cuts_of
 from ropewalk.verify.contracts.promised import Promised, Served, some
-
-MOST_CUTS = 200
-"""Links and brokers that hold the graph together, looked at one by one."""
-NOTHING = -1
+from ropewalk.verify.contracts.relations import unique_pairs
 
 
 def total_orders(promised: Promised) -> Iterator[Finding]:
     """Everything that keeps a topic from having the one order that it promises."""
+    by_links = {one.number: one for one in promised.by_links if one.contract.order == "total"}
     for served in promised.by_bridges:
-        if served.contract.order == "total" and len(served.readers) > 1:
-            told = f"promises total order, and bridges carry it to {some(served.readers)}: nobody"
-            told = f"{told} gives it numbers; let links carry it, or write order: fifo"
-            yield promised.finding("S23", served, told, "error")
-    ground = Ground(promised)
-    for served in promised.by_links:
         if served.contract.order == "total":
-            found = list(_with_nothing_failed(ground, served))
-            yield from found or _under_failures(ground, served)
+            yield from _bridged(promised, served, by_links.get(served.number))
+    ground = Ground(promised)
+    for served in by_links.values():
+        found = list(_with_nothing_failed(ground, served))
+        yield from found or _under_failures(ground, served)
+
+
+def _bridged(promised: Promised, served: Served, linked: Served | None) -> Iterator[Finding]:
+    """Agents number nothing for readers behind bridges; a single reader has one order anyway."""
+    readers = {*served.readers, *(linked.readers if linked else ())}
+    if len(readers) > 1:
+        others = ", and links to others" if readers > {*served.readers} else ""
+        told = f"promises total order, and bridges carry it to {some(served.readers)}{others}:"
+        why = "nobody gives it numbers there; let links carry it, or write order: fifo"
+        yield promised.finding("S23", served, f"{told} {why}", "error")
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,19 +61,33 @@ class Ground:
         return int(self.promised.federation.graph.domain[self.number[broker]])
 
     @cached_property
-    def cuts(self) -> list[tuple[str, int, Ints]]:
-        """Single failures to be survived that cut the graph: name, broker, the parts that stay."""
-        graph, cuts = self.promised.federation.graph, self.promised.style.cuts
-        survive, found = self.promised.survive, list[tuple[str, int, Ints]]()
-        link = {frozenset(ends): e for e, ends in enumerate(graph.ends.tolist())}
-        for a, b in cuts.edges[:MOST_CUTS] if survive.links else ():
-            up = np.arange(graph.links) != link[frozenset((a, b))]
-            name = link_name(graph.names[a], graph.names[b])
-            found.append((name, NOTHING, connected_parts(graph, up)))
-        for broker, _, _ in cuts.vertices[:MOST_CUTS] if survive.brokers else ():
-            up = (graph.ends != broker).all(axis=1)
-            found.append((graph.names[broker], broker, connected_parts(graph, up)))
-        return found
+    def sizes(self) -> Ints:
+        """How many brokers are in the part of each, with nothing failed."""
+        part = self.promised.part
+        return np.asarray(np.bincount(part, minlength=1)[part], np.int32)
+
+    def has_majority(self, broker: str, *, without: int = 0) -> bool:
+        """Whether a broker's part is more than half of all, if so many of it fail."""
+        left = int(self.sizes[self.number[broker]]) - without
+        return 2 * left > len(self.number)
+
+    @cached_property
+    def falls(self) -> Falls:
+        """Single failures to be survived that part the graph."""
+        graph = self.promised.federation.graph
+        cuts = cuts_of(unique_pairs(np.sort(graph.ends, axis=1)), graph.brokers)
+        return Falls(graph, cuts, self.promised.part, self.promised.survive)
+
+    def first_stop(self, served: Served) -> str | None:
+        """The first failure that parts readers and publishers from who could number."""
+        if not self.falls.what:
+            return None
+        stops = np.zeros(len(self.falls.what), np.bool_)
+        home = self.number[self.home(served)]
+        every = np.unique(np.concatenate([readers for _, readers in served.groups]))
+        for sources, readers in served.groups:
+            stops |= self.falls.stopping(Ends(sources, readers, every, home))
+        return self.falls.name(int(stops.argmax())) if stops.any() else None
 
 
 def _with_nothing_failed(ground: Ground, served: Served) -> Iterator[Finding]:
@@ -81,7 +100,7 @@ def _with_nothing_failed(ground: Ground, served: Served) -> Iterator[Finding]:
         )
         yield promised.finding("S20", served, told, "error")
     readers = served.readers
-    both = [b for b in readers if (b, b) in served.pairs]
+    both = served.both
     if served.is_pattern and (len(readers) > 1 or both):
         told = (
             "promises total order, and is a pattern: only single names are given numbers, so"
@@ -96,8 +115,22 @@ def _with_nothing_failed(ground: Ground, served: Served) -> Iterator[Finding]:
             " number; let them be at different brokers, or write order: fifo"
         )
         yield promised.finding("S23", served, told, "error", {"brokers": both[:20]})
-    if not served.is_pattern and served.topic.scope == "domain":
-        yield from _outside(ground, served)
+    if not served.is_pattern:
+        outside = list(_outside(ground, served)) if served.topic.scope == "domain" else []
+        yield from outside or _not_numbered(ground, served)
+
+
+def _not_numbered(ground: Ground, served: Served) -> Iterator[Finding]:
+    """Where links do not join all brokers: who is not joined to the home, or to a majority."""
+    home, part = ground.home(served), ground.promised.part
+    away = [b for b in served.readers if part[ground.number[b]] != part[ground.number[home]]]
+    few = [b for b in served.readers if not ground.has_majority(b)]
+    if away or few:
+        whose = "" if served.contract.home else ", the first broker of the file"
+        what = f"its home {home}{whose}" if away else "a majority of the brokers"
+        told = f"promises total order, and no links join {some(away or few)} to {what}:"
+        why = "nobody gives it numbers there; add a link, or write order: fifo"
+        yield ground.promised.finding("S23", served, f"{told} {why}", "error", {"home": home})
 
 
 def _outside(ground: Ground, served: Served) -> Iterator[Finding]:
@@ -127,7 +160,7 @@ def _under_failures(ground: Ground, served: Served) -> Iterator[Finding]:
 def _stops(ground: Ground, served: Served) -> Iterator[tuple[str, str]]:
     federation, survive = ground.promised.federation, ground.promised.survive
     home, many = ground.home(served), len(federation.brokers)
-    if survive.brokers and 2 * (many - survive.brokers) <= many:
+    if survive.brokers and not ground.has_majority(home, without=survive.brokers):
         down = " + ".join(list(federation.brokers)[-survive.brokers :])
         told = f"promises total order, and {survive.brokers} of {many} brokers may fail: the rest"
         yield f"{told} is no majority, which it takes to number; add brokers, or require less", down
@@ -141,11 +174,11 @@ def _stops(ground: Ground, served: Served) -> Iterator[tuple[str, str]]:
         why = f"only {reader} knows what it gave out last, and the others wait until it is back"
         yield f"{told} {why}; require one broker at a time", f"{home} + {reader}"
     yield from _next_home(ground, served, home)
-    for name, dead, part in ground.cuts:
-        if _waits(ground, served, home, dead, part):
-            told = f"promises total order, and when {name} fails, some of its readers are joined to"
-            why = f"publishers but not to its home {home}, or to no majority of the brokers"
-            yield f"{told} {why}; add a link around {name}, or name another home", name
+    name = ground.first_stop(served)
+    if name is not None:
+        told = f"promises total order, and when {name} fails, some of its readers are joined to"
+        why = f"publishers but not to its home {home}, or to no majority of the brokers"
+        yield f"{told} {why}; add a link around {name}, or name another home", name
 
 
 def _next_home(ground: Ground, served: Served, home: str) -> Iterator[tuple[str, str]]:
@@ -157,21 +190,3 @@ def _next_home(ground: Ground, served: Served, home: str) -> Iterator[tuple[str,
         told = f"has scope: domain and promises total order: when its home {home} fails, {heir}"
         why = "takes its place, which is outside the domain, and what is published is refused"
         yield f"{told} {why}; write a broker of the domain first in the file", home
-
-
-def _waits(ground: Ground, served: Served, home: str, dead: int, part: Ints) -> bool:
-    """Whether somebody could be delivered to and nobody gives numbers there."""
-    number = ground.number
-    size = np.bincount(np.delete(part, dead) if dead >= 0 else part, minlength=len(part))
-    readers = [number[b] for b in served.readers]
-    for source, to in served.pairs:
-        a, b = number[source], number[to]
-        if dead in (a, b) or part[a] != part[b]:
-            continue
-        mine = part[b]
-        majority = 2 * size[mine] > len(part)
-        at_home = number[home] != dead and part[number[home]] == mine
-        everybody = all(r != dead and part[r] == mine for r in readers)
-        if not (majority and (at_home or everybody)):
-            return True
-    return False

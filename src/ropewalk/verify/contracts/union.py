@@ -13,9 +13,11 @@ import numpy as np
 from ropewalk.federation.arrays import Bools, Ints
 from ropewalk.federation.topics import meeting_across
 from ropewalk.verify.contracts.relations import Rows, is_in, unique_entries, unique_pairs
-from ropewalk.verify.contracts.style import State, Style
+from ropewalk.verify.contracts.style import EVERYWHERE, State, Style
 
 N = TypeVar("N", bound=Hashable)
+Topic = tuple[str, str | None]
+"""A topic, and the domain that it stays in."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +92,7 @@ def unite(one: Style, other: Style) -> United:
     """Both as one style."""
     dispatchers, d = _numbered(one.dispatchers, other.dispatchers)
     components, c = _numbered(one.components, other.components)
+    domains, _ = _numbered(one.domains, other.domains)
     topics, t = _numbered(_scoped(one), _scoped(other))
     events, e = _numbered(_events(one), _events(other))
     later = 1 + int(one.state.sequences[:, 1].max(initial=0))
@@ -113,7 +116,8 @@ def unite(one: Style, other: Style) -> United:
         producer=_either(len(components), [(p.c, p.style.producer) for p in both]),
         consumer=_either(len(components), [(p.c, p.style.consumer) for p in both]),
         topics=tuple(name for name, _ in topics),
-        scope=np.array([scope for _, scope in topics], np.int32),
+        scope=_scope([scope for _, scope in topics], domains),
+        domains=tuple(domains),
         access=_each_once([p.access() for p in both]),
         links=_each_once([p.pairs(p.style.links, p.d, p.d) for p in both]),
         subscriptions=_all([some.subscriptions for some in issued]),
@@ -169,11 +173,18 @@ def _numbered(one: Sequence[N], other: Sequence[N]) -> tuple[list[N], tuple[Ints
     return list(number), (first, second)
 
 
-def _scoped(style: Style) -> list[tuple[str, int]]:
-    return list(zip(style.topics, style.scope.tolist(), strict=True))
+def _scoped(style: Style) -> list[Topic]:
+    scopes = style.scope.tolist()
+    names = [style.domains[scope] if scope != EVERYWHERE else None for scope in scopes]
+    return list(zip(style.topics, names, strict=True))
 
 
-def _events(style: Style) -> list[tuple[str, tuple[str, int]]]:
+def _scope(names: Sequence[str | None], domains: Sequence[str]) -> Ints:
+    number: dict[str | None, int] = {name: i for i, name in enumerate(domains)}
+    return np.array([number.get(name, EVERYWHERE) for name in names], np.int32)
+
+
+def _events(style: Style) -> list[tuple[str, Topic]]:
     topics = _scoped(style)
     return [
         (name, topics[t]) for name, t in zip(style.state.events, style.state.topic, strict=True)
