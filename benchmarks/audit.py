@@ -229,7 +229,9 @@ class Rival:
         codes = (np.cumsum(new) - 1).astype(np.int32)
         state = tables.initial[of[new]].copy()
         at = np.searchsorted(tables.label, label)
-        return int(run(codes, tables.column[at].astype(np.int16), tables.step, state))
+        left = np.full(len(state), -1, np.int32)
+        run(codes, tables.column[at].astype(np.int16), tables.step, state, left)
+        return int((left >= 0).sum())
 
 
 def timed(repeats: int, calls: dict[str, Callable[[], object]]) -> dict[str, list[float]]:

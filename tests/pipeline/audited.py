@@ -106,7 +106,7 @@ def in_process(trace: Small, *, deadline_ns: int | None = None) -> set[Key]:
         automata = protocol.tables_of([trace.protocols[name] for name in names])
         nodes = protocol.nodes_of(seen)
         for _, piece in protocol.pieces(one.rows, one.topics, 0, nodes, automata, 3):
-            off = conversations.judge([piece], automata).off
+            off = conversations.judge([piece], automata, nodes).off
             places = evidence.wanted(off).get(0, [])
             found.append(evidence.violations(off, [evidence.rows_at(0, [content], places)]))
     return _keys(pa.concat_tables(found), rows)

@@ -339,20 +339,79 @@ def left_protocol(
         if name in protocols and row["conversation"] is not None:
             conversations.setdefault((str(name), row["conversation"]), []).append(row)
     for (name, conversation), said in conversations.items():
-        one = protocols[name]
-        states = may_be(one, {one.initial})
-        for row in sorted(said, key=lambda r: (r["ts_ns"], number(r["node"]), *place(r))):
-            if row["label"] is None:
-                break  # what was said is not known, nor what may follow
-            letters = [
-                i for i, letter in enumerate(one.letters)
-                if row["label"] in (letter.name, letter.message) and letter.name[:7] != "timeout"
-            ]  # fmt: skip
-            after = {int(one.table[state, letter]) for state in states for letter in letters}
-            states = may_be(one, after - {-1})
-            if not states:
-                yield Key("A013", *message_of(row), other=conversation)
-                break
+        walk = Walk(protocols[name])
+        wrong = walk.leaves(by_time(said))
+        if wrong is not None and walk.every_order_leaves(said):
+            yield Key("A013", *message_of(wrong), other=conversation)
+
+
+def by_time(said: list[Row]) -> list[Row]:
+    """Rows by time, each with the largest so far at its node."""
+    latest: dict[str, int] = {}
+    when = []
+    for row in sorted(said, key=place):
+        latest[row["node"]] = max(row["ts_ns"], latest.get(row["node"], 0))
+        when.append((latest[row["node"]], number(row["node"]), *place(row)))
+    order = sorted(range(len(said)), key=when.__getitem__)
+    return [sorted(said, key=place)[i] for i in order]
+
+
+class Walk:
+    """Conversations on one automaton."""
+
+    def __init__(self, one: Automaton) -> None:
+        self.one, self.start = one, frozenset(may_be(one, {one.initial}))
+
+    def step(self, states: frozenset[int], row: Row) -> frozenset[int] | None:
+        """States after a row; None if what was said is not known."""
+        if row["label"] is None:
+            return None
+        letters = [
+            i for i, letter in enumerate(self.one.letters)
+            if row["label"] in (letter.name, letter.message) and letter.name[:7] != "timeout"
+        ]  # fmt: skip
+        after = {int(self.one.table[state, letter]) for state in states for letter in letters}
+        return frozenset(may_be(self.one, after - {-1}))
+
+    def leaves(self, said: Iterable[Row]) -> Row | None:
+        """The first row that no transition takes."""
+        states = self.start
+        for row in said:
+            after = self.step(states, row)
+            if after is None:
+                return None
+            if not after:
+                return row
+            states = after
+        return None
+
+    def every_order_leaves(self, said: list[Row]) -> bool:
+        """Whether there are orders that the clocks allow, and all of them leave the protocol."""
+        earlier = [{j for j, b in enumerate(said) if surely_before(b, a)} for a in said]
+        orders = {frozenset[int]()}
+        edge = {(frozenset[int](), self.start)}
+        for _ in said:
+            orders = {done | {i} for done in orders for i in _next(done, earlier)}
+            further = set()
+            for done, states in edge:
+                for i in _next(done, earlier):
+                    after = self.step(states, said[i])
+                    if after is None:
+                        return False
+                    if after:
+                        further.add((done | {i}, after))
+            edge = further
+        return bool(orders) and not edge
+
+
+def _next(done: frozenset[int], earlier: list[set[int]]) -> list[int]:
+    return [i for i, before in enumerate(earlier) if i not in done and before <= done]
+
+
+def surely_before(a: Row, b: Row) -> bool:
+    if a["node"] == b["node"]:
+        return place(a) < place(b)
+    return bool(a["ts_ns"] + a["clock_err_ns"] < b["ts_ns"] - b["clock_err_ns"])
 
 
 OF_A_TOPIC = (

@@ -48,13 +48,9 @@ def conformance(
     files = [one for one in store.manifest.files if one.table == "events"]
     if not files:
         return Conformance(VIOLATIONS.empty_table(), {})
-    pieces = given_away(
-        contents(spark, store.folder, files),
-        contracts,
-        protocol.nodes_of(store.last_seen()),
-        tables,
-    )
-    told = gathered(pieces, tables).toArrow()
+    nodes = protocol.nodes_of(store.last_seen())
+    pieces = given_away(contents(spark, store.folder, files), contracts, nodes, tables)
+    told = gathered(pieces, tables, nodes).toArrow()
     off = pa.concat_tables([conversations.OFF.empty_table(), *tables_told(told, "off")])
     return Conformance(
         looked_up(spark, store, files, off, None),

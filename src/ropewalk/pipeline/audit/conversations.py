@@ -1,22 +1,21 @@
 """Conversations judged: does each stay on the automaton of its protocol?
 
-`run` is the heart of it: rows in the order of time, conversations all mixed, a state for each of
-them in one array. Where rows come from many buckets they are first brought into the order of their
-conversations, which are short: cheaper than to sort all of them by time.
+`run` is the heart of it: a state for each conversation in one array, and rows that may be mixed as
+long as those of each conversation are in the order of time. Rows of many buckets are not: they are
+first brought together by conversation, which are short, so that sorting each costs little. Of those
+that leave their protocol, other orders that the clocks allow are tried (`times`).
 """
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from ropewalk.kernels import kernel
 from ropewalk.pipeline.audit.coding import EMPTY, Ints, Longs, mixed
-from ropewalk.pipeline.audit.protocol import HEAD, NO_LABEL, SAID, UNKNOWN, WRONG, Said, Tables
-
-Shorts = npt.NDArray[np.int16]
+from ropewalk.pipeline.audit.protocol import HEADS, SAID, UNKNOWN, WRONG, Nodes, Said, Tables
+from ropewalk.pipeline.audit.times import Shorts, certain, in_time
 
 OFF = pa.schema(
     [("bucket", pa.int32()), ("at", pa.int32()), ("before_bucket", pa.int32()),
@@ -39,38 +38,43 @@ class Judged(NamedTuple):
 
 
 @kernel
-def run(conversation: Ints, letter: Shorts, step: Ints, state: Ints) -> int:
-    """Run the automaton over rows in the order of time; returns how many take no transition.
+def run(conversation: Ints, letter: Shorts, step: Ints, state: Ints, left: Ints) -> None:
+    """Run the automata over rows in the order of time.
 
     `state` has the present state of each conversation, and afterwards the last: WRONG if it left
-    the protocol, UNKNOWN if nobody can tell.
+    the protocol, UNKNOWN if nobody can tell. `left` gets the row that no transition takes.
     """
-    off = 0
     for i in range(len(conversation)):
         at = state[conversation[i]]
         if at < 0:
             continue
         at = step[at, letter[i]]
         state[conversation[i]] = at
-        off += at == WRONG
-    return off
+        if at == WRONG:
+            left[conversation[i]] = i
 
 
-def judge(pieces: Iterable[bytes], tables: Tables) -> Judged:
+def judge(pieces: Iterable[bytes], tables: Tables, nodes: Nodes) -> Judged:
     """Judge all conversations of a part, by the pieces of all buckets."""
-    buckets, chunks = _opened(pieces)
-    said = np.concatenate(chunks) if chunks else np.zeros(0, SAID)
-    off, before, counts = _judged(
-        said, tables.step, tables.initial, tables.ends, len(tables.initial)
-    )
-    ends = np.cumsum([len(one) for one in chunks])
-    home = np.array(buckets, np.int32)
+    said, buckets, ends = _joined(pieces)
+    first, order = _by_conversation(said)
+    codes, letters = in_time(said, nodes.home, first, order)
+    protocol = said["protocol"][order[first[:-1]]].astype(np.int64)
+    state, left = tables.initial[protocol], np.full(len(protocol), -1, np.int32)
+    run(codes, letters, tables.step, state, left)
+    wrong = np.flatnonzero(left >= 0)
+    sure = certain(said, nodes.home, first, order, wrong, tables.step, tables.initial)
+    state[wrong[~sure]] = UNKNOWN
+    wrong = wrong[sure]
+    off = order[left[wrong]].astype(np.int64)
+    before = np.where(left[wrong] > first[wrong], order[left[wrong] - 1], -1).astype(np.int64)
+    counts = _counted(protocol, state, tables)
 
     def places(rows: Longs) -> tuple[Ints, Ints]:
         """Buckets and places there; -1 for no row."""
         bucket, at = np.full((2, len(rows)), -1, np.int32)
         known = rows >= 0
-        bucket[known] = home[np.searchsorted(ends, rows[known], side="right")]
+        bucket[known] = buckets[np.searchsorted(ends, rows[known], side="right")]
         at[known] = said["at"][rows[known]]
         return bucket, at
 
@@ -85,41 +89,23 @@ def judge(pieces: Iterable[bytes], tables: Tables) -> Judged:
     )
 
 
-def _opened(pieces: Iterable[bytes]) -> tuple[list[int], list[Said]]:
-    buckets: list[int] = []
-    chunks: list[Said] = []
-    for piece in pieces:
-        buckets.append(int(np.frombuffer(piece, HEAD, 1)[0]))
-        chunks.append(np.frombuffer(piece, SAID, offset=HEAD.itemsize))
-    return buckets, chunks
+def _joined(pieces: Iterable[bytes]) -> tuple[Said, Ints, Longs]:
+    """The messages of all pieces, the buckets of these, and where each ends."""
+    chunks = [np.frombuffer(piece, np.uint8) for piece in pieces]
+    buckets = [int(one[: SAID.itemsize].view(SAID)["key"][0]) for one in chunks]
+    bodies = [one[HEADS * SAID.itemsize :] for one in chunks]
+    # As bytes: numpy joins records field by field, which takes several times as long.
+    said = np.concatenate([np.zeros(0, np.uint8), *bodies]).view(SAID)
+    ends = np.cumsum([len(one) // SAID.itemsize for one in bodies], dtype=np.int64)
+    return said, np.array(buckets, np.int32), ends
 
 
-@kernel
-def _judged(
-    said: Said, step: Ints, initial: Ints, ends: npt.NDArray[np.bool_], protocols: int
-) -> tuple[Longs, Longs, Longs]:
-    """The rows that leave their protocol, the rows before them, and how conversations ended."""
-    first, order = _by_conversation(said)
-    off = np.empty(len(first), np.int64)
-    before = np.empty(len(first), np.int64)
-    counts = np.zeros((protocols, 4), np.int64)
-    found = 0
-    for c in range(len(first) - 1):
-        low, high = first[c], first[c + 1]
-        _in_time(said, order, low, high)
-        protocol = said[order[low]].protocol
-        state = initial[protocol]
-        for i in range(low, high):
-            letter = said[order[i]].letter
-            state = UNKNOWN if letter == NO_LABEL else WRONG if letter < 0 else step[state, letter]
-            if state < 0:
-                if state == WRONG:
-                    off[found], before[found] = order[i], order[i - 1] if i > low else -1
-                    found += 1
-                break
-        how = LEFT if state == WRONG else UNTOLD if state < 0 else ENDED if ends[state] else OPEN
-        counts[protocol, how] += 1
-    return off[:found].copy(), before[:found].copy(), counts
+def _counted(protocol: Longs, state: Ints, tables: Tables) -> Longs:
+    """How many conversations of each protocol ended how."""
+    how = np.where(tables.ends[state], ENDED, OPEN)
+    how[state == WRONG], how[state == UNKNOWN] = LEFT, UNTOLD
+    many = len(tables.initial)
+    return np.bincount(protocol * 4 + how, minlength=many * 4).reshape(many, 4)
 
 
 @kernel
@@ -150,48 +136,6 @@ def _by_conversation(said: Said) -> tuple[Ints, Ints]:
         order[filled[code[i]]] = i
         filled[code[i]] += 1
     return first, order
-
-
-@kernel
-def _in_time(said: Said, order: Ints, low: int, high: int) -> None:
-    """Sort the rows of one conversation by time, node, incarnation and place there."""
-    if high - low > 64:
-        _merge_in_time(said, order, low, high)
-        return
-    for i in range(low + 1, high):
-        one, j = order[i], i
-        while j > low and _later(said, order[j - 1], one):
-            order[j] = order[j - 1]
-            j -= 1
-        order[j] = one
-
-
-@kernel
-def _merge_in_time(said: Said, order: Ints, low: int, high: int) -> None:
-    """The same for a long conversation: runs are merged."""
-    spare, width = np.empty(high - low, np.int32), 1
-    while width < high - low:
-        for left in range(low, high, 2 * width):
-            middle, end = min(left + width, high), min(left + 2 * width, high)
-            a, b = left, middle
-            for k in range(left, end):
-                if a < middle and (b >= end or not _later(said, order[a], order[b])):
-                    spare[k - low] = order[a]
-                    a += 1
-                else:
-                    spare[k - low] = order[b]
-                    b += 1
-        order[low:high] = spare
-        width *= 2
-
-
-@kernel
-def _later(said: Said, one: int, other: int) -> bool:
-    if said[one].ts != said[other].ts:
-        return bool(said[one].ts > said[other].ts)
-    if said[one].node != said[other].node:
-        return bool(said[one].node > said[other].node)
-    return bool(said[one].li > said[other].li)
 
 
 def total(counts: Iterable[pa.Table], protocols: Sequence[str]) -> dict[str, dict[str, int]]:

@@ -60,14 +60,14 @@ def _latest(file: pq.FileMetaData) -> int:
     return max((one.statistics.max for one in groups), default=0)
 
 
-def gathered(told: "DataFrame", tables: protocol.Tables) -> "DataFrame":
+def gathered(told: "DataFrame", tables: protocol.Tables, nodes: protocol.Nodes) -> "DataFrame":
     """Conversations gathered and judged; all else as it was told."""
 
     def run(batches: Batches) -> Batches:
         for (part, what), group in groupby(rows(batches), lambda row: (row[0], row[1])):
             contents = [content for _, _, content in group]
             if what == "conversations":
-                found = conversations.judge(contents, tables)
+                found = conversations.judge(contents, tables, nodes)
                 yield batch(ARROW_TOLD, (part, "counts", as_bytes(found.counts)))
                 if len(found.off):
                     yield batch(ARROW_TOLD, (part, "off", as_bytes(found.off)))

@@ -110,7 +110,7 @@ def audited(
         return _gathered(ARROW_TOLD.empty_table(), ground, [])
     told = judged(contents(spark, store.folder, files), ground)
     if (ground.contracts.protocol != NO_PROTOCOL).any():
-        told = gathered(told, ground.tables)
+        told = gathered(told, ground.tables, ground.nodes)
     found = told.toArrow()
     off = _joined(list(tables_told(found, "off")), conversations.OFF)
     return _gathered(found, ground, [looked_up(spark, store, files, off, ground.until)])

@@ -24,11 +24,12 @@ from ropewalk.trace.ids import ids_of
 WRONG, UNKNOWN = -1, -2
 """States: after a step that no transition takes; after a message without a label."""
 NO_LETTER, NO_LABEL = -1, -2
-"""Of messages: a label that the protocol does not have; none at all."""
+"""Of messages: a label that the protocol does not have; none at all. So they count from the end
+of a row of steps, where the states are that they lead to."""
 
 COLUMNS = (
-    *("topic", "node", "incarnation", "li", "ts_ns", "kind", "redelivered", "conversation"),
-    "label",
+    *("topic", "node", "incarnation", "li", "ts_ns", "clock_err_ns", "kind", "redelivered"),
+    *("conversation", "label"),
 )
 """What is read of rows to judge conversations."""
 MESSAGE = ("producer", "pseq")
@@ -39,17 +40,22 @@ SAID = np.dtype(
         ("key", "i8"),
         ("ts", "i8"),
         ("li", "i8"),
+        ("err", "u4"),
         ("at", "i4"),
-        ("node", "i4"),
+        ("life", "i4"),
         ("letter", "i2"),
         ("protocol", "i2"),
     ]
 )
-"""A message: its conversation, its time, its row's place at its node and in its bucket."""
+"""A message: its conversation, its time, its row's place at its node, its clock's error, its row's
+place in its bucket, and its node and incarnation as one number (see `Nodes`). As small as can be:
+all of them go through a shuffle."""
+NO_CLOCK = 0xFFFF_FFFF
+"""An error of four seconds or more is taken for any: less is certain then, and nothing wrong."""
 NOTHING = -1
 """The kind of a row that does not count."""
-HEAD = np.dtype("i8")
-"""Before the messages of a piece: the bucket that they come from."""
+HEADS = 1
+"""Before the messages of a piece stands one that has the bucket that they come from as its key."""
 
 Said = npt.NDArray[Any]
 
@@ -74,6 +80,8 @@ class Nodes(NamedTuple):
 
     node: Longs
     incarnation: Longs
+    home: Ints
+    """Of each, the first of the same node."""
 
 
 def tables_of(automata: Sequence[Automaton]) -> Tables:
@@ -81,7 +89,8 @@ def tables_of(automata: Sequence[Automaton]) -> Tables:
     seen = [observed(one) for one in automata]
     wide = max((len(one.labels) for one in seen), default=0)
     states = np.cumsum([0, *(len(one.table) for one in seen)])
-    step = np.full((int(states[-1]), wide), WRONG, np.int32)
+    step = np.full((int(states[-1]), wide + 2), WRONG, np.int32)
+    step[:, NO_LABEL] = UNKNOWN
     labels, columns, begins = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [0]
     for base, one in zip(states.tolist(), seen, strict=False):
         rows, cols = one.table.shape
@@ -105,7 +114,8 @@ def tables_of(automata: Sequence[Automaton]) -> Tables:
 def nodes_of(seen: Mapping[tuple[int, int], int]) -> Nodes:
     """The nodes and incarnations of a store."""
     pairs = np.array(sorted(seen), np.int64).reshape(-1, 2)
-    return Nodes(np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1]))
+    node, incarnation = (np.ascontiguousarray(column) for column in pairs.T)
+    return Nodes(node, incarnation, np.searchsorted(node, node).astype(np.int32))
 
 
 def pieces(
@@ -114,7 +124,7 @@ def pieces(
     """The messages of conversations, in so many parts by conversation, as bytes."""
     if not (topics.protocol != NO_PROTOCOL).any():
         return
-    found = np.empty(len(rows.kind), SAID)
+    found = np.zeros(len(rows.kind) + HEADS * parts, SAID)
     bounds = _scattered(
         found,
         topics.runs,
@@ -123,6 +133,7 @@ def pieces(
         rows.conversation,
         rows.label,
         rows.ts_ns,
+        rows.clock_err_ns,
         rows.li,
         rows.node,
         rows.incarnation,
@@ -134,9 +145,9 @@ def pieces(
         tables.salt,
         parts,
     )
-    head = np.array([bucket], HEAD).tobytes()
-    for part in np.flatnonzero(np.diff(bounds)).tolist():
-        yield part, head + found[bounds[part] : bounds[part + 1]].tobytes()
+    found["key"][bounds[:-1]] = bucket
+    for part in np.flatnonzero(np.diff(bounds) > HEADS).tolist():
+        yield part, found[bounds[part] : bounds[part + 1]].tobytes()
 
 
 def repeats(rows: Rows) -> bool:
@@ -151,24 +162,17 @@ def without_repeats(rows: Rows) -> Bytes:
     """
     if not repeats(rows):
         return rows.kind
+    said = np.flatnonzero(rows.kind == PUBLISH)
+    again = rows.redelivered[said]
+    some = said[np.isin(rows.pseq[said], rows.pseq[said[again]])]
+    place = (rows.li, rows.incarnation, rows.node, rows.ts_ns, rows.redelivered)
+    message = (rows.pseq, rows.producer, rows.topic)
+    some = some[np.lexsort([one[some] for one in (*place, *message)])]
+    first = np.ones(len(some), np.bool_)
+    first[1:] = np.any([one[some][1:] != one[some][:-1] for one in message], axis=0)
     kind = rows.kind.copy()
-    said = np.flatnonzero(kind == PUBLISH)
-    again = said[rows.redelivered[said]]
-    near = np.isin(rows.pseq[said], rows.pseq[again]) & ~rows.redelivered[said]
-    known = {_message(rows, i) for i in said[near].tolist()}
-    order = np.lexsort(
-        (rows.li[again], rows.incarnation[again], rows.node[again], rows.ts_ns[again])
-    )
-    for i in again[order].tolist():
-        message = _message(rows, i)
-        if message in known:
-            kind[i] = NOTHING
-        known.add(message)
+    kind[some[rows.redelivered[some] & ~first]] = NOTHING
     return kind
-
-
-def _message(rows: Rows, i: int) -> tuple[int, int, int]:
-    return int(rows.topic[i]), int(rows.producer[i]), int(rows.pseq[i])
 
 
 @kernel
@@ -180,6 +184,7 @@ def _scattered(
     conversation: Longs,
     label: Longs,
     ts: Longs,
+    err: Longs,
     li: Longs,
     node: Longs,
     incarnation: Longs,
@@ -191,8 +196,9 @@ def _scattered(
     salt: Longs,
     parts: int,
 ) -> Longs:
-    """Write messages by part; returns where each part begins."""
-    bounds = np.zeros(parts + 1, np.int64)
+    """Write messages by part, behind room for a head; returns where each part begins."""
+    bounds = np.full(parts + 1, HEADS, np.int64)
+    bounds[0] = 0
     for t in range(len(protocols)):
         if protocols[t] == NO_PROTOCOL:
             continue
@@ -201,8 +207,8 @@ def _scattered(
                 bounds[np.uint64(conversation[i]) % np.uint64(parts) + np.uint64(1)] += 1
     for part in range(parts):
         bounds[part + 1] += bounds[part]
-    filled = bounds[:-1].copy()
-    place, last, letter = -1, np.int64(0), NO_LABEL
+    filled = bounds[:-1] + HEADS
+    life, last, letter = -1, np.int64(0), NO_LABEL
     for t in range(len(protocols)):
         protocol = protocols[t]
         if protocol == NO_PROTOCOL:
@@ -212,10 +218,10 @@ def _scattered(
         for i in range(runs[t], runs[t + 1]):
             if kind[i] != PUBLISH or conversation[i] == 0:
                 continue
-            if place < 0 or nodes[place] != node[i] or incarnations[place] != incarnation[i]:
-                place = np.searchsorted(nodes, node[i])
-                while incarnations[place] != incarnation[i]:
-                    place += 1
+            if life < 0 or nodes[life] != node[i] or incarnations[life] != incarnation[i]:
+                life = np.searchsorted(nodes, node[i])
+                while incarnations[life] != incarnation[i]:
+                    life += 1
             if label[i] != last:
                 last = label[i]
                 at = low + np.searchsorted(labels[low:high], last)
@@ -226,6 +232,7 @@ def _scattered(
             to = filled[of]
             filled[of] += 1
             found[to].key = conversation[i] ^ salt[protocol]
-            found[to].ts, found[to].li, found[to].at = ts[i], li[i], i
-            found[to].node, found[to].letter, found[to].protocol = place, letter, protocol
+            found[to].ts, found[to].li, found[to].at, found[to].life = ts[i], li[i], i, life
+            found[to].err = min(err[i], NO_CLOCK)
+            found[to].letter, found[to].protocol = letter, protocol
     return bounds

@@ -60,7 +60,7 @@ def main() -> None:
     one = bucket([file.getvalue()], contracts_of(talk, names, ["p"]), due)
     nodes = protocol.nodes_of({(1, 0): 0})
     pieces = [piece for _, piece in protocol.pieces(one.rows, one.topics, 0, nodes, tables, 1)]
-    conversations.judge(pieces, tables)
+    conversations.judge(pieces, tables, nodes)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """Conversations that leave their protocol: A013."""
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
+from typing import TYPE_CHECKING, Any
 
 from ropewalk.pipeline.audit.plain.words import query, report, seen, under
 from ropewalk.protocol.automaton import Automaton
@@ -25,7 +26,7 @@ def left(
     found = query(
         """
         with walked as (
-          select conversation, steps, aggregate(steps,
+          select conversation, steps, table, width, aggregate(steps,
             named_struct('state', initial, 'taken', 0), (now, step) -> case
               when now.state < 0 then now
               when step.number is null then named_struct('state', {unknown}, 'taken', now.taken)
@@ -35,11 +36,11 @@ def left(
                                 'taken', now.taken + 1) end) as walk
           from {conversations} join {automata} using (protocol)),
         stopped as (
-          select conversation, get(steps, walk.taken) as step
+          select conversation, get(steps, walk.taken) as step, steps, table, width
           from walked where walk.state = {wrong})
         select step.topic, step.producer, step.pseq, conversation as other,
           array(named_struct('node', step.node, 'incarnation', step.incarnation, 'li', step.li))
-            as evidence
+            as evidence, steps, table, width
         from stopped
         """,
         conversations=_conversations(events, contracts, protocols),
@@ -47,7 +48,43 @@ def left(
         unknown=UNKNOWN,
         wrong=NOT_ALLOWED,
     )
+    from pyspark.sql.functions import udf
+
+    sure = udf(in_every_order, "boolean", useArrow=False)
+    found = found.where(sure("steps", "table", "width")).drop("steps", "table", "width")
     return report(found, "A013")
+
+
+def in_every_order(steps: Sequence[Any], table: Sequence[int], width: int) -> bool:
+    """Whether no order of messages that the clocks allow keeps to the protocol."""
+    earlier = [
+        {j for j, other in enumerate(steps) if j != i and _before(other, one)}
+        for i, one in enumerate(steps)
+    ]
+    try:
+        TopologicalSorter(dict(enumerate(earlier))).prepare()
+    except CycleError:
+        return False
+    edge = {(frozenset[int](), 0)}
+    for _ in steps:
+        further = set()
+        for taken, state in edge:
+            for i, one in enumerate(steps):
+                if i in taken or not earlier[i] <= taken:
+                    continue
+                if one.number is None:
+                    return False
+                to = table[state * width + one.number] if one.number >= 0 else NOT_ALLOWED
+                if to >= 0:
+                    further.add((taken | {i}, to))
+        edge = further
+    return not edge
+
+
+def _before(one: Any, other: Any) -> bool:
+    if one.node == other.node:
+        return bool((one.incarnation, one.li) < (other.incarnation, other.li))
+    return bool(one.late < other.early)
 
 
 def _conversations(
@@ -57,9 +94,13 @@ def _conversations(
     return query(
         """
         select protocol, conversation, array_sort(collect_list(struct(
-          ts_ns, node, incarnation, li, topic, producer, pseq,
-          if(s.label is null, null, coalesce(l.number, {wrong})) as number))) as steps
-        from {said} s left join {labels} l using (protocol, label)
+          latest, node, incarnation, li, early, late, topic, producer, pseq, number)))
+          as steps
+        from (
+          select s.*, if(s.label is null, null, coalesce(l.number, {wrong})) as number,
+            max(ts_ns) over (partition by protocol, conversation, node
+                             order by incarnation, li) as latest
+          from {said} s left join {labels} l using (protocol, label))
         group by protocol, conversation
         """,
         said=_said(events, contracts),
