@@ -86,6 +86,16 @@ def losing(world: Bench, *payloads: bytes) -> list[object]:
     return lost
 
 
+def overtaken(world: World) -> list[object]:
+    """Role 0 says a and b; a is lost on its way until told otherwise. Returns what was lost."""
+    lost = losing(world, b"a")
+    world.say(0, "a")
+    world.run(5)
+    world.say(0, "b")
+    world.run(300)
+    return lost
+
+
 def square(protocol: Automaton, topics: str, subscribed: str, contract: Contract = LOOSE) -> Bench:
     """Brokers a, b, c, d in a ring whose own clients get each other's messages at once."""
     facts = Topic(publishers=("a", "d"), subscribers=("a", "d"), contract=contract, protocol="p")

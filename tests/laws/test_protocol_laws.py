@@ -7,6 +7,8 @@ from random import Random
 import pytest
 
 from chance import (
+    Move,
+    Talk,
     by_hand,
     by_the_letter,
     commuting,
@@ -21,6 +23,7 @@ from chance import (
     walk,
     wandered,
 )
+from ropewalk.protocol.automaton import plain_automaton
 from ropewalk.protocol.convergence import Convergence
 from ropewalk.protocol.grounds import Grounds
 from ropewalk.protocol.horizon import Horizon
@@ -197,3 +200,22 @@ def test_without_the_check_of_goals_messengers_go_apart(monkeypatch: pytest.Monk
         automaton = each_once(random)
         wrong.update(judged(realizability(automaton), talked(automaton, reorder=True, most=500)))
     assert wrong
+
+
+@pytest.mark.xfail(
+    raises=AssertionError,
+    reason="what a side knew of and had not heard counts as crossing (docs/protocols.md)",
+)
+def test_who_heard_early_and_then_spoke_does_not_seem_to_disagree() -> None:
+    rows = [[1, 0, 0], [-1, 0, 2], [-1, 2, 1]]
+    automaton = plain_automaton(rows, senders=[0, 1, 1], accepting=[0])
+    a, b, c = range(3)
+    moves: list[Move] = [
+        *(("says", 0, a), ("arrives", 0, 0), ("says", 1, c), ("says", 1, c), ("says", 1, b)),
+        *(("arrives", 1, 2), ("arrives", 1, 1), ("says", 0, a), ("arrives", 0, 0)),
+        *(("says", 1, b), ("arrives", 1, 1), ("says", 0, a), ("arrives", 0, 0)),
+    ]
+    talk = Talk(Grounds(automaton), moves)
+    if talk.refused or not realizability(automaton).messenger.live:
+        pytest.fail("this is no longer the case that it was")
+    assert [end.broken for end in talk.ends] == [None, None]

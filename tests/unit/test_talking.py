@@ -14,7 +14,7 @@ from ropewalk.overlay.talk.token import token_of
 from ropewalk.protocol import automaton, load_automaton
 from ropewalk.protocol.realize.verdict import realizability
 from tests.bench import MS
-from tests.talk_world import AT, DEAL, Players, World, losing, refused
+from tests.talk_world import AT, DEAL, Players, World, overtaken, refused
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "protocols"
 
@@ -181,11 +181,7 @@ def test_agents_with_another_version_of_a_protocol_do_not_judge(other: str) -> N
     }
     world.restart("d")
     world.run(50)
-    losing(world, b"a")
-    world.say(0, "a")
-    world.run(5)
-    world.say(0, "b")
-    world.run(30)
+    overtaken(world)
     assert world.got(1) == ["b"]
     world.pass_word = lambda *_: True
     world.run(800)
@@ -216,12 +212,7 @@ def test_a_conversation_goes_on_after_a_restart(who: str, after: int) -> None:
 
 def test_a_letter_that_waits_is_there_after_a_restart() -> None:
     world = World(load_automaton(EXAMPLES / "figure-3.yaml"))
-    lost = losing(world, b"a")
-    world.say(0, "a")
-    world.run(5)
-    world.say(0, "b")
-    world.run(30)
-    assert lost
+    assert overtaken(world)
     assert world.got(1) == []
     assert world.agent("d").talking.held == 1
     world.restart("d")

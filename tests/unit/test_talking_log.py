@@ -24,6 +24,7 @@ from tests.talk_world import (
     World,
     got,
     losing,
+    overtaken,
     say,
 )
 
@@ -84,11 +85,7 @@ def test_ids_of_clients_do_not_bring_back_what_is_over(monkeypatch: pytest.Monke
 @pytest.mark.parametrize("now", ["another", "none"])
 def test_letters_that_waited_come_after_a_restart_with_another_protocol_or_none(now: str) -> None:
     world = World(FIGURE_3)
-    losing(world, b"a")
-    world.say(0, "a")
-    world.run(5)
-    world.say(0, "b")
-    world.run(300)
+    overtaken(world)
     assert world.agent("d").talking.held == 1
     world.setup["protocols"] = {"p": DEAL} if now == "another" else {}
     world.restart("d")
@@ -155,11 +152,7 @@ class Confirming(World):
 
 def test_letters_that_waited_and_were_not_confirmed_are_given_again_after_a_crash() -> None:
     world = Confirming(FIGURE_3)
-    losing(world, b"a")
-    world.say(0, "a")
-    world.run(5)
-    world.say(0, "b")
-    world.run(300)
+    overtaken(world)
     assert world.agent("d").talking.held == 1
     world.confirms = False
     world.pass_word = lambda *_: True
@@ -173,11 +166,7 @@ def test_letters_that_waited_and_were_not_confirmed_are_given_again_after_a_cras
 
 def test_and_not_given_again_once_they_were_confirmed() -> None:
     world = Confirming(FIGURE_3)
-    losing(world, b"a")
-    world.say(0, "a")
-    world.run(5)
-    world.say(0, "b")
-    world.run(300)
+    overtaken(world)
     world.pass_word = lambda *_: True
     world.run(1_500)
     world.crash()
