@@ -40,6 +40,7 @@ pip install --constraint constraints.txt --no-build-isolation --editable '.[dev]
 echo "setup: compiling kernels (once)" >&2
 .venv/bin/ropewalk generate six-broker | .venv/bin/ropewalk smv - >/dev/null
 .venv/bin/ropewalk generate six-node | .venv/bin/ropewalk route - >/dev/null
+.venv/bin/ropewalk verify examples/latency.yaml --latency >/dev/null || true
 .venv/bin/ropewalk generate gap-validation | .venv/bin/ropewalk paths - --radius-km 2 >/dev/null
 .venv/bin/ropewalk place examples/placement/federation.yaml --stats examples/placement >/dev/null 2>&1 || true
 echo "setup: preparing Spark (once)" >&2

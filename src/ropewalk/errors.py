@@ -3,7 +3,8 @@
     RopewalkError
     ├── InputError            what was given cannot be used; carries findings (exit 2)
     │   ├── FederationError   a federation file with faults, all of them
-    │   └── ProtocolError     a protocol file with faults, all of them
+    │   ├── ProtocolError     a protocol file with faults, all of them
+    │   └── SmvError          an SMV text with faults, or with what is not supported
     ├── UsageError            a call or command line that makes no sense (exit 2)
     ├── LabError              a lab, or a process of it, that does not start or answer (exit 2)
     ├── MissingJavaError      Spark needs a JDK 17+ and none was found (exit 2)
@@ -37,6 +38,10 @@ class FederationError(InputError):
 
 class ProtocolError(InputError):
     """A protocol file with faults; all of them are in `findings`, in line order."""
+
+
+class SmvError(InputError):
+    """An SMV text that cannot be read; all faults are in `findings`, in line order."""
 
 
 class UsageError(RopewalkError):

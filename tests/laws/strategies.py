@@ -1,5 +1,7 @@
 """Random federations for the laws: small, but of every section and with awkward names."""
 
+from typing import Any
+
 from hypothesis import strategies as st
 
 from ropewalk.federation.facts import (
@@ -10,6 +12,8 @@ from ropewalk.federation.facts import (
     Contract,
     Domain,
     Federation,
+    Histogram,
+    Jitter,
     Link,
     Performance,
     Prefixes,
@@ -96,6 +100,7 @@ def federations(draw: st.DrawFn) -> Federation:
                 cost=draw(st.integers(1, 100)),
                 loss=draw(chances),
                 risk_groups=draw(st.sampled_from([(), ("duct",)])),
+                **draw(spreads()),
             )
             for pair in linked
         ),
@@ -128,6 +133,7 @@ def federations(draw: st.DrawFn) -> Federation:
                         delivery=st.sampled_from(["best-effort", "exactly-once"]),
                         order=st.sampled_from(["fifo", "total"]),
                         within_ms=st.none() | st.floats(0.1, 1e6),
+                        probability=st.floats(0.01, 1),
                         priority=st.integers(0, 9),
                         paths=st.integers(1, 2),
                         retained=st.booleans(),
@@ -149,6 +155,20 @@ def federations(draw: st.DrawFn) -> Federation:
             regions=draw(st.none() | st.builds(Regions, radius_km=st.floats(0.1, 1e4))),
         ),
     )
+
+
+@st.composite
+def spreads(draw: st.DrawFn) -> dict[str, Any]:
+    """What a link says of how its latencies spread: nothing, jitter, or a histogram."""
+    kind = draw(st.sampled_from(["", "jitter", "histogram"]))
+    if kind == "jitter":
+        return {kind: Jitter(shape="normal", sd_ms=draw(st.floats(1e-3, 1e3)))}
+    if not kind:
+        return {}
+    edges = sorted(draw(st.sets(st.floats(0, 1e4), min_size=2, max_size=4)))
+    counts = draw(st.lists(st.integers(1, 9), min_size=len(edges) - 1, max_size=len(edges) - 1))
+    error = draw(st.floats(0, 10))
+    return {kind: Histogram(edges_ms=tuple(edges), counts=tuple(counts), error_ms=error)}
 
 
 def limits() -> st.SearchStrategy[Limits]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ropewalk.cli import spread, stream
+from ropewalk.cli import latencies, spread, stream
 from ropewalk.cli.contract import Json, contract, finish, progress
 from ropewalk.cli.files import load_from
 from ropewalk.cli.spark import Master, Remote, started, work_of
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ropewalk.pipeline.session import SparkSession
 
 app = typer.Typer(
-    help="Run traces through Spark: ingest|rates|calibrate|audit|conform|all|stream FOLDER;"
+    help="Run traces through Spark: ingest|rates|calibrate|latency|audit|conform|all|stream FOLDER;"
     " survive|tables FILE.",
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -197,6 +197,7 @@ def all_(
         _finish("pipeline all", outcome, summary, all_text(summary, folder), findings, as_json)
 
 
+app.command("latency")(latencies.latency)
 app.command("survive")(spread.survive)
 app.command("tables")(spread.tables)
 app.command("stream")(stream.stream)

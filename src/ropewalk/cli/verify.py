@@ -4,12 +4,14 @@ from dataclasses import replace
 from pathlib import Path
 from threading import TIMEOUT_MAX, Timer
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from ropewalk.cli import latency as slow
 from ropewalk.cli.contract import Json, contract, finish, progress
 from ropewalk.cli.files import PIPE, Source, load_from, reported
+from ropewalk.cli.logic import Asked, answered
 from ropewalk.errors import UsageError
 from ropewalk.report.document import Document
 
@@ -51,6 +53,37 @@ Strict = Annotated[
 Budget = Annotated[
     float | None, typer.Option(min=0, help="Seconds; what is not decided by then is exit 3.")
 ]
+Ltl = Annotated[
+    list[str] | None,
+    typer.Option("--ltl", help="A property in LTL, past included: 'G (!up(b1) -> F up(b1))'."),
+]
+Ctl = Annotated[list[str] | None, typer.Option("--ctl", help="A property in CTL.")]
+SpecFile = Annotated[
+    Path | None,
+    typer.Option("--spec", help="Properties in a file: LTLSPEC, CTLSPEC, or one in each line."),
+]
+Property = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--property",
+        help="A property by name: failover-rehomes, returns-after-recovery, eventually-delivered,"
+        " no-bounce, never-lost, arrives.",
+    ),
+]
+Timing = Annotated[
+    Literal["free", "lockstep"],
+    typer.Option(help="Properties: all takes its time, or one step each (Jia 2014)."),
+]
+Forwarding = Annotated[
+    Literal["carrying", "plain"],
+    typer.Option(help="Properties: messages carry what was known on their way, or do not."),
+]
+Resend = Annotated[
+    bool, typer.Option(help="Properties: what a dead broker had is sent again from its source.")
+]
+Nodes = Annotated[
+    int, typer.Option(min=1, help="Properties: nodes of decision diagrams; more is exit 3.")
+]
 Sarif = Annotated[Path | None, typer.Option(help="Also write a SARIF report.")]
 Junit = Annotated[Path | None, typer.Option(help="Also write a JUnit report.")]
 
@@ -69,6 +102,22 @@ def verify(
     budget: Budget = None,
     sarif: Sarif = None,
     junit: Junit = None,
+    ltl: Ltl = None,
+    ctl: Ctl = None,
+    spec: SpecFile = None,
+    property: Property = None,
+    timing: Timing = "free",
+    forwarding: Forwarding = "carrying",
+    resend: Resend = True,
+    nodes: Nodes = 20_000_000,
+    latency: slow.Asked = False,
+    within_ms: slow.Within = None,
+    probability: slow.Probability = None,
+    slot_ms: slow.Slot = None,
+    retry_ms: slow.Again = None,
+    retries: slow.Retries = None,
+    stats: slow.Stats = None,
+    latency_from: slow.Measured = None,
     as_json: Json = False,
 ) -> None:
     """Check a federation: the file, and what becomes of every topic under every failure.
@@ -76,12 +125,50 @@ def verify(
     Every fault of the file is told at once. Then every publisher and subscriber of every topic:
     delivered, in a loop, dropped, sent back, or cut off by a failure that no routing could survive.
     Then what topics promise: whether overlay, bridges and brokers can keep it.
+
+    With --ltl, --ctl, --spec or --property, those properties are decided instead: failures and
+    recoveries mixed with delivery, clients that move, news that spreads. The file may be a model
+    in SMV (FILE.smv); then its own specifications are decided, too.
     """
     with contract("verify", as_json=as_json), reported("verify", sarif, junit) as told:
         start = perf_counter()
+        asked = Asked(
+            ltl or (),
+            ctl or (),
+            spec,
+            property or (),
+            asked_for(failures),
+            pairs,
+            table,
+            timing,
+            forwarding,
+            resend,
+            budget,
+            nodes,
+        )
+        if asked or path.suffix == ".smv":
+            if observed or fix or out or routes or most_hops or strict or latency:
+                raise UsageError("properties go with --failures, --pairs, --table, --budget only")
+            with progress(f"deciding properties of {path}"):
+                done, text = answered(path, asked)
+            done = replace(done, summary={**done.summary, **_seconds(start)})
+            told.append(done)
+            finish(done, as_json=as_json, text=text)
+            return
         _refuse_odd(
             observed, fix, out, failures or pairs or most_hops or strict or budget is not None
         )
+        wishes = slow.Wishes(
+            latency=latency,
+            within_ms=within_ms,
+            probability=probability,
+            slot_ms=slot_ms,
+            retry_ms=retry_ms,
+            retries=retries,
+            stats=stats,
+            latency_from=latency_from,
+        )
+        wishes.refuse_odd(observed=observed is not None)
         if routes is not None and table is not None:
             raise UsageError("--routes and --table: give one of them")
         with progress(f"verifying {path}"):
@@ -93,11 +180,18 @@ def verify(
                 done, text = _located(federation, observed, given)
             else:
                 result = _verified(federation, failures, pairs, given, most_hops, strict, budget)
-                done, text = _told(result, fix=fix, out=out)
+                also = (slow.CHECKED,) if latency else ()
+                done, text = _told(result, fix=fix, out=out, also=also)
                 done, text = _with_protocols(done, text, federation, path)
-        done = replace(done, summary={**done.summary, "seconds": round(perf_counter() - start, 3)})
+                if latency:
+                    done, text = slow.with_latency(done, text, federation, given, pairs, wishes)
+        done = replace(done, summary={**done.summary, **_seconds(start)})
         told.append(done)
         finish(done, as_json=as_json, text=text)
+
+
+def _seconds(start: float) -> dict[str, float]:
+    return {"seconds": round(perf_counter() - start, 3)}
 
 
 def _refuse_odd(observed: Path | None, fix: bool, out: Path | None, other: object) -> None:
@@ -184,10 +278,14 @@ def _with_protocols(
     return replace(done, findings=[*done.findings, *found]), text
 
 
-def _told(result: "Verification", *, fix: bool, out: Path | None) -> tuple[Document, str]:
+def _told(
+    result: "Verification", *, fix: bool, out: Path | None, also: tuple[str, ...] = ()
+) -> tuple[Document, str]:
+    """A verification as a document and in words; `also` names what is checked besides."""
     from ropewalk.report.verification import repair_text, verification_text
 
     summary: dict[str, Any] = dict(result.summary)
+    summary["not_checked"] = [one for one in summary["not_checked"] if one not in also]
     text = verification_text(result, summary)
     if fix and not result.decided:
         text += "\nNothing is repaired: not all was looked at within the budget."

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import Field
 
-from ropewalk.federation.kinds import CLOSED, Positive, Reference
+from ropewalk.federation.kinds import CLOSED, Part, Positive, Reference
 
 Delivery = Literal["best-effort", "at-most-once", "at-least-once", "exactly-once"]
 Order = Literal["none", "fifo", "priority", "total"]
@@ -26,6 +26,8 @@ class Contract:
     """In which order messages arrive."""
     within_ms: Positive | None = None
     """How soon they arrive."""
+    probability: Part = 0.99
+    """The part of them that arrives so soon."""
     priority: Annotated[int, Field(strict=True, ge=0, le=9)] = 0
     """0 to 9, the highest first."""
     home: Reference | None = None
@@ -47,7 +49,7 @@ class Watch:
     """Which rules look after a promise: before it is given, and in what really happened."""
 
     design: tuple[str, ...]
-    """Codes of `ropewalk verify`."""
+    """Codes of `ropewalk verify`; those of latency with `--latency`."""
     audit: tuple[str, ...]
     """Codes of `ropewalk pipeline audit`."""
 
@@ -61,7 +63,7 @@ WATCHED: Mapping[str, Watch] = MappingProxyType(
         "fifo": Watch(("S17", "S21"), ("A005",)),
         "priority": Watch(("S22",), ("A006",)),
         "total": Watch(("S20", "S23", "S24"), ("A007", "A008", "A009")),
-        "within_ms": Watch((), ("A010",)),
+        "within_ms": Watch(("B001", "B002", "B003"), ("A010",)),
     }
 )
 """Every promise but order none, which is none. What holds for best effort holds for all."""

@@ -1,7 +1,8 @@
 """The facts of a federation: frozen records named by nouns of the trade.
 
-They are written once, here and in `limits`: the file's fields, its JSON Schema and its checks all
-follow from these annotations. Units are in the names; a reference to another record is its name.
+They are written once, here, in `limits` and `latencies`: the file's fields, its JSON Schema and its
+checks all follow from these annotations. Units are in the names; a reference to another record is
+its name.
 """
 
 from dataclasses import dataclass, field
@@ -27,6 +28,8 @@ from ropewalk.federation.kinds import (
     Probability,
     Reference,
 )
+from ropewalk.federation.latencies import Histogram as Histogram
+from ropewalk.federation.latencies import Jitter as Jitter
 from ropewalk.federation.limits import Placement
 from ropewalk.federation.source import Source
 
@@ -156,6 +159,10 @@ class Link:
     """What it shares its fate with."""
     via: tuple[Reference, ...] = ()
     """Underlay nodes from end to end; default: the shortest way."""
+    jitter: Jitter | None = None
+    """How latencies spread around latency_ms; default: they do not."""
+    histogram: Histogram | None = None
+    """Latencies as they were measured, the next broker's own time included, instead of the rest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,12 +22,12 @@ from ropewalk.federation.shape import explain
 from ropewalk.federation.yaml_text import parse
 from ropewalk.findings import Finding, Where
 
-VERSION = b"2"
+VERSION = b"3"
 _VERSION_KEY = b"ropewalk.large"
 _REST = "federation.yaml"
 
 _TEXTS = pa.list_(pa.string())
-_PLACE = pa.list_(pa.float64())
+_NUMBERS = pa.list_(pa.float64())
 _CLIENTS = {"publishers": "publisher_clients", "subscribers": "subscriber_clients"}
 """Beside the column of brokers, one of their clients' names; null where a topic names none."""
 
@@ -47,8 +47,8 @@ TABLES = {
                 pa.struct([(f"{step}_us", pa.float64()) for step in ("receive", "filter", "send")]),
             ),
             ("fails", pa.float64()),
-            ("at", _PLACE),
-            ("xy", _PLACE),
+            ("at", _NUMBERS),
+            ("xy", _NUMBERS),
             ("node", pa.string()),
             ("risk_groups", _TEXTS),
         ]
@@ -62,6 +62,17 @@ TABLES = {
             ("fails", pa.float64()),
             ("risk_groups", _TEXTS),
             ("via", _TEXTS),
+            ("jitter", pa.struct([("shape", pa.string()), ("sd_ms", pa.float64())])),
+            (
+                "histogram",
+                pa.struct(
+                    [
+                        ("edges_ms", _NUMBERS),
+                        ("counts", pa.list_(pa.int64())),
+                        ("error_ms", pa.float64()),
+                    ]
+                ),
+            ),
         ]
     ),
     "topics": pa.schema(
@@ -79,6 +90,7 @@ TABLES = {
                         ("delivery", pa.string()),
                         ("order", pa.string()),
                         ("within_ms", pa.float64()),
+                        ("probability", pa.float64()),
                         ("priority", pa.int8()),
                         ("home", pa.string()),
                         ("paths", pa.int8()),

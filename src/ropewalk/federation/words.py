@@ -51,6 +51,10 @@ FORMS = {
     "colours": "[none]",
     "at": "[LATITUDE, LONGITUDE]",
     "xy": "[X, Y]",
+    "jitter": "{shape: lognormal, sd_ms: 2}",
+    "histogram": "{edges_ms: [0, 5, 10], counts: [90, 10]}",
+    "edges_ms": "[0, 5, 10]",
+    "counts": "[90, 10]",
     "capacity": "{receive_us: 48.8, filter_us: 0.162, send_us: 16.4}",
     "contract": "{delivery: at-least-once}",
     "url": "SCHEME://HOST:PORT, one only",
@@ -89,6 +93,8 @@ MEANT = {
     **dict.fromkeys(("type", "kind", "vendor"), "make: MAKE"),
     **dict.fromkeys(("weight", "metric"), "cost: 1"),
     **dict.fromkeys(("delay", "delay_ms", "rtt", "rtt_ms"), "latency_ms: NUMBER"),
+    **dict.fromkeys(("sd", "stddev", "std_ms"), "sd_ms: NUMBER"),
+    "distribution": "shape: lognormal",
     "qos": "delivery: at-least-once",
 }
 """What people write for a field that is called otherwise here."""
@@ -220,7 +226,7 @@ def _secret(_: ErrorDetails, __: Place) -> Words:
 
 
 def _out_of_range(detail: ErrorDetails, place: Place) -> Words:
-    if place.field in ("fails", "loss"):
+    if place.field in ("fails", "loss", "probability"):
         return "F013", f"{place}", "it is a probability: write a number from 0 to 1"
     limit = next((f"{value:,}".removesuffix(".0") for value in detail.get("ctx", {}).values()), "")
     return "F013", f"{place}", f"it must be {_BOUNDS[detail['type']].format(limit)}"

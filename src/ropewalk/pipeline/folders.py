@@ -56,6 +56,11 @@ class Work:
         return self.folder / "capacities.yaml"
 
     @property
+    def latencies(self) -> Path:
+        """What latencies of links are written to."""
+        return self.folder / "latencies.yaml"
+
+    @property
     def audit(self) -> Path:
         """What an audit is written to."""
         return self.folder / "audit"

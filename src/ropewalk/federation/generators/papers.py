@@ -5,6 +5,7 @@ What a text leaves open is filled in here and said so; `docs/papers.md` lists it
 
 from ropewalk.federation.facts import (
     Broker,
+    Client,
     Federation,
     Link,
     Route,
@@ -19,14 +20,18 @@ from ropewalk.federation.facts import (
 def three_broker() -> Federation:
     """Jia 2014, 5.1 and figure 6-1: a triangle, each broker taken over by the next.
 
-    Every broker has one publisher and one subscriber of a topic of its own.
+    Every broker has one publisher and one subscriber of a topic of its own: p1 and s1 at broker 1.
     """
     return Federation(
         name="three-broker",
         brokers={f"b{i}": Broker(takeover=_both(f"b{i % 3 + 1}")) for i in (1, 2, 3)},
         links=_links("1-2 1-3 2-3"),
         topics={
-            f"topic{i}": Topic(publishers=(f"b{i}",), subscribers=(f"b{i}",)) for i in (1, 2, 3)
+            f"topic{i}": Topic(
+                publishers=(Client(broker=f"b{i}", client=f"p{i}"),),
+                subscribers=(Client(broker=f"b{i}", client=f"s{i}"),),
+            )
+            for i in (1, 2, 3)
         },
     )
 

@@ -17,6 +17,7 @@ CHECKS: tuple[Callable[[Federation], Iterator[Fault]], ...] = (
     network.domains,
     network.brokers,
     network.links,
+    network.latencies,
     network.bridges,
     ground.underlay,
     ground.vias,

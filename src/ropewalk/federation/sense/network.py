@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from urllib.parse import urlsplit
 
-from ropewalk.federation.facts import Broker, Federation
+from ropewalk.federation.facts import Broker, Federation, Histogram
 from ropewalk.federation.names import is_name, link_name, topic_fault
 from ropewalk.federation.sense.fault import Fault, unknown, unknown_brokers
 from ropewalk.federation.showing import shown
@@ -118,6 +119,38 @@ def links(federation: Federation) -> Iterator[Fault]:
             what = f"{name} is link {seen[name] + 1} already"
             yield Fault(code="F022", path=path, what=what, advice="keep one of the two")
         seen.setdefault(name, i)
+
+
+def latencies(federation: Federation) -> Iterator[Fault]:
+    """How latencies spread is said once, by numbers that make a distribution."""
+    for i, link in enumerate(federation.links):
+        path: Path = ("links", i)
+        if link.histogram is not None:
+            yield from histogram_faults(link.histogram, (*path, "histogram"))
+            if link.jitter is not None:
+                what = "jitter and histogram both say how latencies spread"
+                yield Fault(code="F045", path=path, what=what, advice="keep one of them")
+        elif link.jitter is not None and link.jitter.shape == "lognormal" and not link.latency_ms:
+            what = "a lognormal jitter needs a mean above 0"
+            advice = "write latency_ms: NUMBER beside it"
+            yield Fault(code="F045", path=(*path, "jitter"), what=what, advice=advice)
+
+
+def histogram_faults(given: Histogram, path: Path) -> Iterator[Fault]:
+    """Bins that fit, rise and hold something."""
+    edges, counts = given.edges_ms, given.counts
+    if len(edges) != len(counts) + 1:
+        what = f"{len(edges)} edges_ms and {len(counts)} counts do not fit"
+        advice = f"write {len(counts) + 1} edges_ms, one more than there are counts"
+        yield Fault(code="F045", path=path, what=what, advice=advice)
+    for j, (low, high) in enumerate(pairwise(edges)):
+        if low >= high:
+            what = f"edges_ms[{j + 1}] is {high:g} after {low:g}"
+            advice = "write them in rising order"
+            yield Fault(code="F045", path=(*path, "edges_ms", j + 1), what=what, advice=advice)
+    if not any(counts):
+        what = "histogram has counted nothing"
+        yield Fault(code="F045", path=(*path, "counts"), what=what, advice="leave it out")
 
 
 def bridges(federation: Federation) -> Iterator[Fault]:

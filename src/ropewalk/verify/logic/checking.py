@@ -1,0 +1,141 @@
+"""A verdict on a property of a model, with a counterexample, within a budget."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from ropewalk.verify.logic.branching import Branching
+from ropewalk.verify.logic.fixpoints import Paths
+from ropewalk.verify.logic.fragment import AHEAD, Breach, breach_of
+from ropewalk.verify.logic.lasso import Trace, lasso, walk_to
+from ropewalk.verify.logic.model import Model, Spec, State
+from ropewalk.verify.logic.stepping import Budget, OverBudget, System
+from ropewalk.verify.logic.syntax import CTL, LTL, Expr, Op, temporal
+from ropewalk.verify.logic.tableau import OWN, with_memory, with_negation
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Whether a property holds (None: not decided), why not, and what it took."""
+
+    holds: bool | None
+    trace: Trace | None = None
+    reason: str = ""
+    """Why it was not decided."""
+    nodes: int = 0
+    bits: int = 0
+
+
+def check(model: Model, spec: Spec, budget: Budget | None = None) -> Outcome:
+    """Decide a property.
+
+    >>> from ropewalk.verify.logic.parsing import parse
+    >>> from ropewalk.verify.logic.syntax import Const, Name
+    >>> flip = Model({"up": (False, True)}, init={"up": Const(True)}, next={"up": ~Name("up")})
+    >>> check(flip, Spec("ltl", parse("G F up"))).holds
+    True
+    >>> check(flip, Spec("ctl", parse("AG up"))).trace.stem
+    [{'up': True}, {'up': False}]
+    """
+    decide = {"ctl": _branching, "ltl": _linear, "invariant": _invariant}[spec.kind]
+    try:
+        return decide(model, spec, budget or Budget())
+    except OverBudget as over:
+        return Outcome(None, reason=str(over))
+    except (MemoryError, RuntimeError, RecursionError) as error:
+        return Outcome(None, reason=f"out of memory: {error}".removesuffix(": "))
+
+
+Decide = Callable[[Model, Spec, Budget], Outcome]
+
+
+def _branching(model: Model, spec: Spec, budget: Budget) -> Outcome:
+    system = System(model, budget)
+    trace = Branching(system).trace(spec.formula)
+    return _told(system, trace)
+
+
+def _invariant(model: Model, spec: Spec, budget: Budget) -> Outcome:
+    """In every state that is ever reached, on a fair path or not, as NuSMV's INVARSPEC."""
+    system = System(model, budget)
+    bad = system.held & ~system.encoding.truth(spec.formula)
+    if system.init & bad != system.false:
+        return _told(system, Trace([system.pick(system.init & bad)], []))
+    path = walk_to(system, system.init, bad, within=system.held)
+    return _told(system, None if path is None else Trace(path, []))
+
+
+def _linear(model: Model, spec: Spec, budget: Budget) -> Outcome:
+    formula = spec.formula
+    if isinstance(formula, Op) and formula.op == "G" and not temporal(formula.args[0]) & AHEAD:
+        return _never(model, formula.args[0], budget)
+    breach = breach_of(formula)
+    if breach is not None:
+        return _settling(model, breach, budget)
+    system = System(with_negation(model, formula), budget)
+    paths = Paths(system)
+    bad = system.init & paths.fair()
+    if bad == system.false:
+        return _told(system, None)
+    return _told(system, _own(lasso(paths, bad, within=system.true)))
+
+
+def _never(model: Model, kept: Expr, budget: Budget) -> Outcome:
+    """G of something about now and the past: the shortest way to where it does not hold."""
+    model, now = with_memory(model, [kept])
+    system = System(model, budget)
+    paths = Paths(system)
+    bad = paths.fair() & ~system.encoding.truth(now[0])
+    if system.init & bad != system.false:
+        path: list[State] | None = [system.pick(system.init & bad)]
+    else:
+        path = walk_to(system, system.init & paths.fair(), bad, within=paths.fair())
+    if path is None:
+        return _told(system, None)
+    rest = lasso(paths, system.encoding.node_of(path[-1]), within=system.true)
+    whole = Trace([*path[:-1], *rest.stem], rest.loop, len(path) - 1)
+    return _told(system, _own(whole))
+
+
+def _settling(model: Model, breach: Breach, budget: Budget) -> Outcome:
+    """A path that starts and stays as it must, and settles in a fair cycle."""
+    kinds = (breach.first, breach.stays, breach.settles, breach.returns)
+    model, exprs = with_memory(model, [one for kind in kinds for one in kind])
+    parts = [[exprs.pop(0) for _ in kind] for kind in kinds]
+    system = System(replace(model, fair=(*parts[3], *model.fair)), budget)
+    paths = Paths(system)
+    first, stays, settles = (
+        system.encoding.all([system.encoding.truth(one) for one in part]) for part in parts[:3]
+    )
+    stays &= paths.states
+    ends = paths.always(stays & settles)
+    starts = system.init & first & stays
+    if starts & ends != system.false:
+        path: list[State] | None = [system.pick(starts & ends)]
+    else:
+        path = walk_to(system, starts, ends, within=stays)
+    if path is None:
+        return _told(system, None)
+    rest = lasso(paths, system.encoding.node_of(path[-1]), within=stays & settles)
+    return _told(system, _own(Trace([*path[:-1], *rest.stem], rest.loop)))
+
+
+def _own(trace: Trace) -> Trace:
+    """A path without the formula's own variables."""
+    stem, loop = (
+        [{name: v for name, v in state.items() if not name.startswith(OWN)} for state in part]
+        for part in (trace.stem, trace.loop)
+    )
+    return Trace(stem, loop, trace.breach)
+
+
+def _told(system: System, trace: Trace | None) -> Outcome:
+    bits = len(system.encoding.bdd.vars)
+    return Outcome(trace is None, trace, nodes=len(system.encoding.bdd), bits=bits)
+
+
+def logic_of(formula: Expr) -> str:
+    """Which logic a formula is of: ctl or ltl (also without any operator), or mixed."""
+    found = temporal(formula)
+    if found & CTL:
+        return "mixed" if found & LTL else "ctl"
+    return "ltl"
