@@ -337,3 +337,16 @@ def test_every_code_is_explained(ropewalk: Run, code: str) -> None:
     ran = ropewalk("explain", code)
     assert ran.code == 0
     assert code in ran.out
+
+
+@pytest.mark.parametrize(("section", "code"), [("IVAR", 0), ("VAR", 1)])
+def test_ctl_looks_for_one_among_all_inputs(
+    ropewalk: Run, tmp_path: Path, section: str, code: int
+) -> None:
+    """As a state's own, an input that is false already would rule the step out."""
+    model = tmp_path / "input.smv"
+    model.write_text(
+        f"MODULE main\nVAR x : 0..1;\n{section} i : boolean;\n"
+        "ASSIGN init(x) := 0; next(x) := i ? 1 : x;\nCTLSPEC EX x = 1\nLTLSPEC G (x = 0 -> !(X x = 2))"
+    )
+    assert ropewalk("verify", model).code == code

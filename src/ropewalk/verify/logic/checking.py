@@ -9,7 +9,7 @@ from ropewalk.verify.logic.fragment import AHEAD, Breach, breach_of
 from ropewalk.verify.logic.lasso import Trace, lasso, walk_to
 from ropewalk.verify.logic.model import Model, Spec, State
 from ropewalk.verify.logic.stepping import Budget, OverBudget, System
-from ropewalk.verify.logic.syntax import CTL, LTL, Expr, Op, temporal
+from ropewalk.verify.logic.syntax import CTL, LTL, Expr, Op, names_in, temporal
 from ropewalk.verify.logic.tableau import OWN, with_memory, with_negation
 
 
@@ -49,9 +49,26 @@ Decide = Callable[[Model, Spec, Budget], Outcome]
 
 
 def _branching(model: Model, spec: Spec, budget: Budget) -> Outcome:
+    if model.inputs and not model.inputs & _of_states(model, spec):
+        model = replace(model, helpers=model.helpers | model.inputs)
     system = System(model, budget)
     trace = Branching(system).trace(spec.formula)
     return _told(system, trace)
+
+
+def _of_states(model: Model, spec: Spec) -> frozenset[str]:
+    """Names that states are asked after, or kept to; inputs among them are taken as states' own."""
+    asked = [spec.formula, *model.starts, *model.invar, *model.fair, *model.init.values()]
+    asked += [*model.always.values(), *(one for pair in model.compassion for one in pair)]
+    found = frozenset[str]().union(*map(names_in, asked))
+    while (
+        more := frozenset[str]().union(
+            *(names_in(model.defines[name]) for name in found if name in model.defines)
+        )
+        - found
+    ):
+        found |= more
+    return found
 
 
 def _invariant(model: Model, spec: Spec, budget: Budget) -> Outcome:

@@ -55,6 +55,8 @@ class Model:
     """Variables that never change: `FROZENVAR`."""
     helpers: frozenset[str] = frozenset()
     """Variables of `always` that only steps look at: no part of a state is worth keeping."""
+    inputs: frozenset[str] = frozenset()
+    """What comes from outside with each step (`IVAR`): CTL asks whether some input would do."""
     specs: tuple[Spec, ...] = ()
     labels: Mapping[str, str] = field(default_factory=dict)
     """What a variable is, for people."""

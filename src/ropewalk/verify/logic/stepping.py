@@ -71,7 +71,7 @@ class System:
         self.fair = [code.truth(one) for one in model.fair]
         self.compassion = [(code.truth(p), code.truth(q)) for p, q in model.compassion]
         self._forwards, self._backwards = self._directions(
-            self._parts(held, [always[name] for name in sorted(model.helpers)])
+            self._parts(held, [always.get(one, code.valid(one)) for one in sorted(model.helpers)])
         )
 
     def _parts(self, held: list[Node], helped: list[Node]) -> list[Node]:

@@ -1,9 +1,7 @@
 """Reads a model from SMV: the part of NuSMV's language that models of brokers are written in.
 
 Modules are flattened (`scopes`), names are looked up (`resolving`), long tables become arrays
-(`tables`). Input variables (`IVAR`) are taken as variables that nobody assigns: paths are the same,
-so LTL and CTL with A alone are; E of CTL is asked for each input by itself, where NuSMV looks for
-one among them. Every fault is told with its line, what is not supported as well.
+(`tables`). Every fault is told with its line, what is not supported as well.
 """
 
 from graphlib import CycleError, TopologicalSorter
@@ -114,6 +112,7 @@ class _Builder:
             fair=tuple(self.constraints["JUSTICE"]),
             compassion=tuple(self.compassion),
             frozen=frozenset(v for v, s in self.world.sections.items() if s == "FROZENVAR"),
+            inputs=frozenset(v for v, s in self.world.sections.items() if s == "IVAR"),
             specs=tuple(self.specs),
         )
 

@@ -85,8 +85,9 @@ class _Writer:
         ruled = {name for name in model.frozen if name in model.next or name in model.always}
         yield "MODULE main"
         yield from self._variables(
-            "VAR", [v for v in model.domains if v not in model.frozen - ruled]
+            "VAR", [v for v in model.domains if v not in (model.frozen - ruled) | model.inputs]
         )
+        yield from self._variables("IVAR", [v for v in model.domains if v in model.inputs])
         yield from self._variables(
             "FROZENVAR", [v for v in model.domains if v in model.frozen - ruled]
         )
