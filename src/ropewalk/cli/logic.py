@@ -3,7 +3,8 @@
 import multiprocessing
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
@@ -109,8 +110,9 @@ def _marked(text: str, at: int) -> str:
 
 def answered(path: Path, asked: Asked) -> tuple[Document, str]:
     """Decide all that was asked of a federation's file, or of a model in SMV."""
+    from ropewalk.verify.logic.lexing import FormulaError
+
     start = monotonic()
-    sys.setrecursionlimit(DEEP)
     world, model = (None, _model(path)) if path.suffix == ".smv" else (world_for(path, asked), None)
     asking = questions(asked, world)
     if model is not None:
@@ -118,14 +120,28 @@ def answered(path: Path, asked: Asked) -> tuple[Document, str]:
     if not asking:
         raise UsageError(f"{path}: no property is asked after: add SPEC, or --ltl FORMULA")
     if world is not None:
-        _look_up(asking, world)
+        with _deep():
+            _look_up(asking, world)
     seconds = SECONDS if asked.budget is None else asked.budget
-    until, answers, times = start + seconds, [], []
-    for one in asking:
-        begun = monotonic()
-        answers.append(_decided(one, world, model, until, asked.nodes))
-        times.append(round(monotonic() - begun, 3))
+    try:
+        with _deep():
+            answers, times = _decided(asking, world, model, start + seconds, asked.nodes)
+    except FormulaError as error:
+        one = next((q for q in asking if q.text == error.text), asking[0])
+        fault = unreadable(error, one.text, one.file, one.line)
+        raise InputError([fault]) from None
     return _document(path, asked, answers, times)
+
+
+@contextmanager
+def _deep() -> Iterator[None]:
+    """Let formulas with spans be as deep as their spans are long."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(DEEP, before))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
 
 
 def world_for(path: Path, asked: Asked) -> "World":
@@ -156,28 +172,39 @@ def _own(model: "Model", file: str) -> "Iterator[Question]":
 
 
 def _decided(
-    question: "Question", world: "World | None", model: "Model | None", until: float, nodes: int
-) -> "Answer":
-    from ropewalk.verify.logic.answering import Answer, answer, answer_of_model
-    from ropewalk.verify.logic.lexing import FormulaError
+    asking: "list[Question]",
+    world: "World | None",
+    model: "Model | None",
+    until: float,
+    nodes: int,
+) -> "tuple[list[Answer], list[float]]":
+    """All answers and the seconds that each took; what breaks down or takes too long is none."""
+    from ropewalk.verify.logic.answering import Answer, answer, answers_of_model
     from ropewalk.verify.logic.stepping import Budget
 
-    left = until - monotonic()
-    if left <= 0:
-        return Answer(question, None, "out of time")
-    budget = Budget(monotonic, until, nodes)
-
-    def decide() -> Answer:
+    answers: list[Answer] = []
+    times: list[float] = []
+    while len(answers) < len(asking):
+        rest = asking[len(answers) :]
+        if monotonic() >= until:
+            answers += [Answer(one, None, "out of time") for one in rest]
+            break
+        budget = Budget(monotonic, until, nodes)
         if model is not None:
-            return answer_of_model(question, model, budget)
-        return answer(question, world, budget)  # type: ignore[arg-type]  # one of both is there
-
-    try:
-        found = _within(left + GRACE, decide)
-    except FormulaError as error:
-        fault = unreadable(error, question.text, question.file, question.line)
-        raise InputError([fault]) from None
-    return Answer(question, None, "out of time") if found is None else found.to(question)
+            deciding = answers_of_model(rest, model, budget)
+        else:
+            deciding = (answer(one, world, budget) for one in rest)  # type: ignore[arg-type]
+        begun, reason = monotonic(), ""
+        for found in _apart(deciding, until + GRACE):
+            if isinstance(found, str):
+                reason = found
+                break
+            answers.append(found.to(asking[len(answers)]))
+            times.append(round(monotonic() - begun, 3))
+            begun = monotonic()
+        if reason:
+            answers.append(Answer(asking[len(answers)], None, reason))
+    return answers, times + [0.0] * (len(answers) - len(times))
 
 
 def _look_up(asking: "list[Question]", world: "World") -> None:
@@ -195,38 +222,46 @@ def _look_up(asking: "list[Question]", world: "World") -> None:
         raise InputError(faults)
 
 
-def _within(seconds: float, decide: "Callable[[], Answer]") -> "Answer | None":
-    """An answer from a process of its own: what takes too long or breaks down is no answer."""
+def _apart(deciding: "Iterator[Answer]", until: float) -> "Iterator[Answer | str]":
+    """Answers from a process of its own, one by one; at last why there are no more, if so."""
     from ropewalk.verify.logic.answering import NOBODY
 
     context = multiprocessing.get_context("fork")
     here, there = context.Pipe(duplex=False)
 
     def run() -> None:
+        here.close()
         try:
-            there.send(decide().to(NOBODY))  # a long formula is not sent to and fro
+            for one in deciding:
+                there.send(one.to(NOBODY))  # a long formula is not sent to and fro
+            there.send(None)
         except Exception as error:  # it is raised again by who waits for it
             there.send(error)
 
     child = context.Process(target=run, daemon=True)
     child.start()
     there.close()
-    found: Any = None
     try:
-        if here.poll(seconds):
-            found = here.recv()
+        while (found := _received(here, until)) is not None:
+            yield found
+            if isinstance(found, str):
+                return
     except EOFError:
-        from ropewalk.errors import RopewalkError
-
-        code = child.exitcode
-        raise RopewalkError(f"the checker broke down (exit {code}): ask for less") from None
+        child.join()
+        yield f"the checker broke down (exit {child.exitcode})"
     finally:
         child.kill()
         child.join()
         here.close()
+
+
+def _received(here: Any, until: float) -> Any:
+    if not here.poll(max(until - monotonic(), 0)):
+        return "out of time"
+    found = here.recv()
     if isinstance(found, Exception):
         raise found
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def _document(

@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ropewalk.verify.logic.checking import Outcome, check
+from ropewalk.verify.logic.checking import Outcome, Shared, check
 from ropewalk.verify.logic.lasso import Trace
+from ropewalk.verify.logic.lexing import FormulaError
 from ropewalk.verify.logic.library import Question
 from ropewalk.verify.logic.model import Model, Spec, State
 from ropewalk.verify.logic.modelling import Part, parts_of
@@ -62,19 +63,29 @@ def answer(question: Question, world: World, budget: Budget) -> Answer:
     return _answered(question, parts, budget, lambda part: told(world, part.model))
 
 
-def answer_of_model(question: Question, model: Model, budget: Budget) -> Answer:
-    """Put a question to a model."""
-    return _answered(question, [Part(model, question.formula)], budget, lambda _: _changes)
+def answers_of_model(asked: Iterable[Question], model: Model, budget: Budget) -> Iterator[Answer]:
+    """Put questions to a model, one after the other; what CTL has found out is kept."""
+    shared = Shared()
+    for one in asked:
+        parts = [Part(model, one.formula)]
+        yield _answered(one, parts, budget, lambda _: _changes, shared)
 
 
 def _answered(
-    question: Question, parts: Iterable[Part], budget: Budget, teller: Callable[[Part], Tell]
+    question: Question,
+    parts: Iterable[Part],
+    budget: Budget,
+    teller: Callable[[Part], Tell],
+    shared: Shared | None = None,
 ) -> Answer:
     looked_at = nodes = 0
     undecided = ""
     for part in parts:
         spec = Spec(question.kind, part.formula)  # type: ignore[arg-type]
-        outcome = check(part.model, spec, budget)
+        try:
+            outcome = check(part.model, spec, budget, shared)
+        except FormulaError as error:
+            raise FormulaError(error.message, error.at, question.text) from None
         looked_at, nodes = looked_at + 1, max(nodes, outcome.nodes)
         if outcome.holds is None:
             undecided = undecided or outcome.reason

@@ -1,6 +1,5 @@
 """A verdict on a property of a model, with a counterexample, within a budget."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from ropewalk.verify.logic.branching import Branching
@@ -25,8 +24,14 @@ class Outcome:
     bits: int = 0
 
 
-def check(model: Model, spec: Spec, budget: Budget | None = None) -> Outcome:
-    """Decide a property.
+Shared = dict[bool, Branching]
+"""What was found out for CTL on one model, with and without its inputs in the states."""
+
+
+def check(
+    model: Model, spec: Spec, budget: Budget | None = None, shared: Shared | None = None
+) -> Outcome:
+    """Decide a property; with `shared`, for several of CTL on the same model.
 
     >>> from ropewalk.verify.logic.parsing import parse
     >>> from ropewalk.verify.logic.syntax import Const, Name
@@ -36,24 +41,30 @@ def check(model: Model, spec: Spec, budget: Budget | None = None) -> Outcome:
     >>> check(flip, Spec("ctl", parse("AG up"))).trace.stem
     [{'up': True}, {'up': False}]
     """
-    decide = {"ctl": _branching, "ltl": _linear, "invariant": _invariant}[spec.kind]
+    budget = budget or Budget()
     try:
-        return decide(model, spec, budget or Budget())
+        if spec.kind == "ctl":
+            return _branching(model, spec, budget, {} if shared is None else shared)
+        return (_linear if spec.kind == "ltl" else _invariant)(model, spec, budget)
     except OverBudget as over:
         return Outcome(None, reason=str(over))
-    except (MemoryError, RuntimeError, RecursionError) as error:
+    except RecursionError:
+        return Outcome(None, reason="the formula is too deep")
+    except (MemoryError, RuntimeError) as error:
         return Outcome(None, reason=f"out of memory: {error}".removesuffix(": "))
+    except ValueError as error:  # what dd says when CUDD has no room for a node
+        if "NULL" not in str(error):
+            raise
+        return Outcome(None, reason="out of memory")
 
 
-Decide = Callable[[Model, Spec, Budget], Outcome]
-
-
-def _branching(model: Model, spec: Spec, budget: Budget) -> Outcome:
-    if model.inputs and not model.inputs & _of_states(model, spec):
-        model = replace(model, helpers=model.helpers | model.inputs)
-    system = System(model, budget)
-    trace = Branching(system).trace(spec.formula)
-    return _told(system, trace)
+def _branching(model: Model, spec: Spec, budget: Budget, shared: Shared) -> Outcome:
+    aside = bool(model.inputs) and not model.inputs & _of_states(model, spec)
+    if aside not in shared:
+        helpers = model.helpers | model.inputs if aside else model.helpers
+        shared[aside] = Branching(System(replace(model, helpers=helpers), budget))
+    known = shared[aside]
+    return _told(known.system, known.trace(spec.formula))
 
 
 def _of_states(model: Model, spec: Spec) -> frozenset[str]:
