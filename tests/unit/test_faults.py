@@ -24,6 +24,12 @@ CASES = [
     ("F006", "sites: {x: *hunter2}\n", 6, "goes in quotes"),
     ("F006", "sites: {x: {<<: 3}}\n", 6, "<<"),
     ("F010", "links:\n  - {cost: 1}\n", 7, "write between: [BROKER, BROKER]"),
+    (
+        "F045",
+        "links:\n  - {between: [a, b], histogram: {edges_ms: [0, 1], counts: [1, 1]}}\n",
+        7,
+        "write 3 edges_ms",
+    ),
     ("F010", "links:\n  - {between: [a]}\n", 7, "write between: [BROKER, BROKER]"),
     ("F010", "sites: {s: {at: [1]}}\n", 6, "write at: [LATITUDE, LONGITUDE]"),
     ("F010", "links: [{between: [a, b]}]\nroutes: [{to: a, next: b}]\n", 7, "write at: BROKER"),
