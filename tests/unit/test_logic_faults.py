@@ -119,3 +119,10 @@ def test_a_failure_of_a_link_needs_no_quotes_or_says_so() -> None:
 def test_clients_without_a_name_publish_and_subscribe() -> None:
     text = "publishes(publisher:b1, A) & subscribed(subscriber:b2, A) & !publishes(publisher:b2, A)"
     assert holds(text, generate("six-broker"), ["none"]) is True
+
+
+def test_a_fault_that_is_found_late_is_told_of_its_own_formula(ropewalk: Run, three: Path) -> None:
+    late = "F delivered(topic1, b2)"
+    ran = ropewalk("verify", three, "--ltl", "G TRUE", "--ltl", late, "--json")
+    assert ran.code == 2
+    assert [one["witness"]["text"] for one in ran.document["findings"]] == [late]

@@ -25,6 +25,8 @@ SECONDS = 60.0
 """What is not decided by then, without another budget, is told as not decided."""
 GRACE = 2.0
 """One step of the checker may take long: then it is stopped from outside."""
+NODES = 20_000_000
+"""Nodes of decision diagrams, at some 40 bytes each, without another limit."""
 DEEP = 20_000
 """Formulas with spans are as deep as the spans are long."""
 
@@ -44,7 +46,7 @@ class Asked:
     forwarding: str
     resend: bool
     budget: float | None = None
-    nodes: int = 20_000_000
+    nodes: int = NODES
 
     def __bool__(self) -> bool:
         return bool(self.ltl or self.ctl or self.spec or self.properties)

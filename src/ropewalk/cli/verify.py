@@ -11,7 +11,7 @@ import typer
 from ropewalk.cli import latency as slow
 from ropewalk.cli.contract import Json, contract, finish, progress
 from ropewalk.cli.files import PIPE, Source, load_from, reported
-from ropewalk.cli.logic import Asked, answered
+from ropewalk.cli.logic import NODES, Asked, answered
 from ropewalk.errors import UsageError
 from ropewalk.report.document import Document
 
@@ -109,7 +109,7 @@ def verify(
     timing: Timing = "free",
     forwarding: Forwarding = "carrying",
     resend: Resend = True,
-    nodes: Nodes = 20_000_000,
+    nodes: Nodes = NODES,
     latency: slow.Asked = False,
     within_ms: slow.Within = None,
     probability: slow.Probability = None,

@@ -1,6 +1,7 @@
 """Answers: a question put to a federation, or to a model, part by part, until one part says no."""
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -60,15 +61,27 @@ Tell = Callable[[State | None, State], str]
 def answer(question: Question, world: World, budget: Budget) -> Answer:
     """Put a question to a federation."""
     parts = parts_of(question.formula, world, question.text)
-    return _answered(question, parts, budget, lambda part: told(world, part.model))
+    with _asking(question):
+        return _answered(question, parts, budget, lambda part: told(world, part.model))
 
 
 def answers_of_model(asked: Iterable[Question], model: Model, budget: Budget) -> Iterator[Answer]:
     """Put questions to a model, one after the other; what CTL has found out is kept."""
     shared = Shared()
     for one in asked:
-        parts = [Part(model, one.formula)]
-        yield _answered(one, parts, budget, lambda _: _changes, shared)
+        with _asking(one):
+            parts = [Part(model, one.formula)]
+            found = _answered(one, parts, budget, lambda _: _changes, shared)
+        yield found
+
+
+@contextmanager
+def _asking(question: Question) -> Iterator[None]:
+    """A fault that is found only now is one of this question's text."""
+    try:
+        yield
+    except FormulaError as error:
+        raise FormulaError(error.message, error.at, question.text) from None
 
 
 def _answered(
@@ -82,10 +95,7 @@ def _answered(
     undecided = ""
     for part in parts:
         spec = Spec(question.kind, part.formula)  # type: ignore[arg-type]
-        try:
-            outcome = check(part.model, spec, budget, shared)
-        except FormulaError as error:
-            raise FormulaError(error.message, error.at, question.text) from None
+        outcome = check(part.model, spec, budget, shared)
         looked_at, nodes = looked_at + 1, max(nodes, outcome.nodes)
         if outcome.holds is None:
             undecided = undecided or outcome.reason

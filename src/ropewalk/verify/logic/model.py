@@ -6,10 +6,10 @@ of `fair` each holds again and again for ever on every path that counts (NuSMV's
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal
 
-from ropewalk.verify.logic.syntax import Const, Expr, Lookup, Value, names_in, walk
+from ropewalk.verify.logic.syntax import Expr, Value
 
 State = dict[str, Value]
 """A value for each variable."""
@@ -72,52 +72,3 @@ def constraints(model: Model) -> tuple[Expr, ...]:
     """What a model demands beyond what its variables are assigned."""
     pairs = tuple(p & q for p, q in model.compassion)
     return (*model.starts, *model.invar, *model.trans, *model.fair, *pairs)
-
-
-def cone(model: Model, formula: Expr) -> frozenset[str]:
-    """Variables that a formula depends on, through definitions, steps and constraints.
-
-    What is left out is only ever assigned: it can always step on, so it hinders no path.
-    """
-    rules: dict[str, set[str]] = {}
-    for part in (model.init, model.next, model.always, model.defines):
-        for name, expr in part.items():
-            rules.setdefault(name, set()).update(names_in(expr))
-    waiting = [name for one in (formula, *constraints(model)) for name in names_in(one)]
-    found: set[str] = set()
-    while waiting:
-        name = waiting.pop()
-        if name not in found:
-            found.add(name)
-            waiting.extend(rules.get(name, ()))
-    return frozenset(found & model.domains.keys())
-
-
-def reduced(model: Model, formula: Expr) -> Model:
-    """The model with only those variables that a formula depends on."""
-    kept = cone(model, formula)
-    if len(kept) == len(model.domains):
-        return model
-
-    def only(rules: Mapping[str, Expr]) -> dict[str, Expr]:
-        return {name: expr for name, expr in rules.items() if name in kept}
-
-    return replace(
-        model,
-        domains={name: model.domains[name] for name in model.domains if name in kept},
-        init=only(model.init),
-        next=only(model.next),
-        always=only(model.always),
-        frozen=model.frozen & kept,
-    )
-
-
-def constants_in(expr: Expr) -> frozenset[Value]:
-    """Constants that an expression mentions; tables' are in their domains."""
-    found: set[Value] = set()
-    for one in walk(expr):
-        if isinstance(one, Const):
-            found.add(one.value)
-        elif isinstance(one, Lookup):
-            found.update(one.domain)
-    return frozenset(found)

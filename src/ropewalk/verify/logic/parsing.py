@@ -378,15 +378,18 @@ class Parser:
     def _case(self) -> Expr:
         branches = []
         while not self.sees("esac"):
-            test = self.expression()
-            self.expect(":")
-            value = self.expression()
-            self.expect(";")
-            branches.append((test, value))
+            branches.append(self._branch())
         self.take()
         if not branches:
             raise self.fault("a case has one branch at least")
         return Case(tuple(branches))
+
+    def _branch(self) -> tuple[Expr, Expr]:
+        test = self.expression()
+        self.expect(":")
+        value = self.expression()
+        self.expect(";")
+        return test, value
 
 
 def _joined(sign: str, parts: list[Expr], places: list[int]) -> Expr:

@@ -79,22 +79,11 @@ class SmvParser(Parser):
             raise self.fault(f"not supported: {word.text}(...) of {len(given)}", word.at)
         return found
 
-    def _case(self) -> Expr:
-        branches: list[tuple[Expr, Expr]] = []
-        while not self.sees("esac"):
-            if self.word.text == MARK and self.word.at in self.runs:
-                run = self.runs[self.take().at]
-                branches.append((run, run))
-                continue
-            test = self.expression()
-            self.expect(":")
-            value = self.expression()
-            self.expect(";")
-            branches.append((test, value))
-        self.take()
-        if not branches:
-            raise self.fault("a case has one branch at least")
-        return Case(tuple(branches))
+    def _branch(self) -> tuple[Expr, Expr]:
+        if self.word.text == MARK and self.word.at in self.runs:
+            run = self.runs[self.take().at]
+            return run, run
+        return super()._branch()
 
 
 def _function(name: str, given: list[Expr]) -> Expr | None:
