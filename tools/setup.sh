@@ -43,6 +43,7 @@ echo "setup: compiling kernels (once)" >&2
 .venv/bin/ropewalk verify examples/latency.yaml --latency >/dev/null || true
 .venv/bin/ropewalk generate gap-validation | .venv/bin/ropewalk paths - --radius-km 2 >/dev/null
 .venv/bin/ropewalk place examples/placement/federation.yaml --stats examples/placement >/dev/null 2>&1 || true
+.venv/bin/ropewalk population check examples/population/*.yaml >/dev/null
 echo "setup: preparing Spark (once)" >&2
 .venv/bin/python -m ropewalk.pipeline.quick >/dev/null 2>&1 || true
 .venv/bin/python -m ropewalk.pipeline.audit.warm

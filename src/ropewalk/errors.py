@@ -4,6 +4,7 @@
     ├── InputError            what was given cannot be used; carries findings (exit 2)
     │   ├── FederationError   a federation file with faults, all of them
     │   ├── ProtocolError     a protocol file with faults, all of them
+    │   ├── PopulationError   a population file or a net with faults, all of them
     │   └── SmvError          an SMV text with faults, or with what is not supported
     ├── UsageError            a call or command line that makes no sense (exit 2)
     ├── LabError              a lab, or a process of it, that does not start or answer (exit 2)
@@ -38,6 +39,10 @@ class FederationError(InputError):
 
 class ProtocolError(InputError):
     """A protocol file with faults; all of them are in `findings`, in line order."""
+
+
+class PopulationError(InputError):
+    """A population file or a net with faults; all of them are in `findings`, in line order."""
 
 
 class SmvError(InputError):

@@ -92,6 +92,8 @@ def _sources(module: str) -> tuple[str, ...]:
     parts = module.split(".")[1:]
     if parts[0] in ("placement", "protocol"):
         return (parts[0],)
+    if parts[:2] == ["verify", "population"]:
+        return ("verify/population",)
     return ("trace", "/".join(parts[:2])) if parts[:1] == ["pipeline"] else TABLES
 
 

@@ -22,6 +22,7 @@ from ropewalk.cli import (
     paths,
     pipeline,
     place,
+    population,
     protocol,
     read,
     route,
@@ -38,7 +39,7 @@ class Verbs(typer.core.TyperGroup):
 
     ORDER = (
         *("new", "generate", "read", "verify", "diff", "smv", "route", "paths"),
-        *("place", "protocol", "pipeline", "lab", "fault", "agent", "trace"),
+        *("place", "protocol", "population", "pipeline", "lab", "fault", "agent", "trace"),
         *("explain", "schema", "demo"),
     )
 
@@ -71,6 +72,7 @@ app.add_typer(route.app, name="route")
 app.command("paths")(paths.paths)
 app.add_typer(place.app, name="place")
 app.add_typer(protocol.app, name="protocol")
+app.add_typer(population.app, name="population")
 app.add_typer(pipeline.app, name="pipeline")
 app.add_typer(lab.app, name="lab")
 app.command("agent")(agent.agent)

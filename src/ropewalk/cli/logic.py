@@ -1,6 +1,5 @@
 """`ropewalk verify --ltl, --ctl, --spec, --property`: properties in temporal logic."""
 
-import multiprocessing
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -10,6 +9,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from ropewalk.cli.apart import OUT_OF_TIME, children
 from ropewalk.cli.files import load_from
 from ropewalk.errors import InputError, UsageError
 from ropewalk.findings import Finding, Where
@@ -189,7 +189,7 @@ def _decided(
     while len(answers) < len(asking):
         rest = asking[len(answers) :]
         if monotonic() >= until:
-            answers += [Answer(one, None, "out of time") for one in rest]
+            answers += [Answer(one, None, OUT_OF_TIME) for one in rest]
             break
         budget = Budget(monotonic, until, nodes)
         if model is not None:
@@ -228,42 +228,17 @@ def _apart(deciding: "Iterator[Answer]", until: float) -> "Iterator[Answer | str
     """Answers from a process of its own, one by one; at last why there are no more, if so."""
     from ropewalk.verify.logic.answering import NOBODY
 
-    context = multiprocessing.get_context("fork")
-    here, there = context.Pipe(duplex=False)
-
-    def run() -> None:
-        here.close()
+    # a long formula is not sent to and fro
+    with children([lambda: (one.to(NOBODY) for one in deciding)]) as (child,):
         try:
-            for one in deciding:
-                there.send(one.to(NOBODY))  # a long formula is not sent to and fro
-            there.send(None)
-        except Exception as error:  # it is raised again by who waits for it
-            there.send(error)
-
-    child = context.Process(target=run, daemon=True)
-    child.start()
-    there.close()
-    try:
-        while (found := _received(here, until)) is not None:
-            yield found
-            if isinstance(found, str):
-                return
-    except EOFError:
-        child.join()
-        yield f"the checker broke down (exit {child.exitcode})"
-    finally:
-        child.kill()
-        child.join()
-        here.close()
-
-
-def _received(here: Any, until: float) -> Any:
-    if not here.poll(max(until - monotonic(), 0)):
-        return "out of time"
-    found = here.recv()
-    if isinstance(found, Exception):
-        raise found
-    return found
+            while child.here.poll(max(until - monotonic(), 0)):
+                found = child.received()
+                if found is None:
+                    return
+                yield found
+            yield OUT_OF_TIME
+        except EOFError:
+            yield child.broke_down()
 
 
 def _document(

@@ -7,8 +7,9 @@ is 1,000 steps deep and has `p` in each.
 from collections.abc import Callable
 from typing import TypeVar
 
-from ropewalk.verify.logic.syntax import Expr, children, rebuilt
+from ropewalk.verify.logic.syntax import Expr, Op, children, rebuilt
 
+LONG_CHAIN = 64
 T = TypeVar("T")
 
 
@@ -52,3 +53,15 @@ def size(expr: Expr) -> int:
 def depth(expr: Expr) -> int:
     """How many operators are within each other."""
     return fold(expr, lambda _, parts: 1 + max(parts, default=0))
+
+
+def joined(sign: str, parts: list[Expr], places: list[int]) -> Expr:
+    """Many parts of one sign, each at its place in the text; of a long chain, a flat tree."""
+    if len(parts) > LONG_CHAIN:
+        k = len(parts) // 2
+        halves = joined(sign, parts[:k], places[:k]), joined(sign, parts[k:], places[k:])
+        return Op(sign, halves, places[k])
+    found = parts[0]
+    for one, at in zip(parts[1:], places[1:], strict=True):
+        found = Op(sign, (found, one), at)
+    return found

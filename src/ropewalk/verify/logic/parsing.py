@@ -7,7 +7,7 @@ So `G p -> q` is `(G p) -> q`, and `F a = b` is `F (a = b)`.
 
 from collections.abc import Callable
 
-from ropewalk.verify.logic.folding import changed, depth, size
+from ropewalk.verify.logic.folding import changed, depth, joined, size
 from ropewalk.verify.logic.lexing import FormulaError, Token, tokens
 from ropewalk.verify.logic.syntax import (
     COMPARE,
@@ -43,7 +43,6 @@ NO_OPERANDS = RESERVED | {"in", "union", "mod"}
 OPENERS = UNARY | BOUNDED.keys() | {"A", "E", "!", "not"}
 DEEPEST = 100
 """More parentheses within each other are nobody's formula, and would be Python's limit."""
-LONG_CHAIN = 64
 MOST_PARTS = 200_000
 MOST_VALUES = 100_000
 LONGEST_NUMBER = 15
@@ -151,7 +150,7 @@ class Parser:
         while self.sees(sign):
             places.append(self.take().at)
             parts.append(self._climb(LEVELS[sign] + 1))
-        return _joined(sign, parts, places)
+        return joined(sign, parts, places)
 
     def _choice(self, test: Expr) -> Expr:
         yes = self.expression()
@@ -390,14 +389,3 @@ class Parser:
         value = self.expression()
         self.expect(";")
         return test, value
-
-
-def _joined(sign: str, parts: list[Expr], places: list[int]) -> Expr:
-    if len(parts) > LONG_CHAIN:
-        k = len(parts) // 2
-        halves = _joined(sign, parts[:k], places[:k]), _joined(sign, parts[k:], places[k:])
-        return Op(sign, halves, places[k])
-    found = parts[0]
-    for one, at in zip(parts[1:], places[1:], strict=True):
-        found = Op(sign, (found, one), at)
-    return found

@@ -1,0 +1,15 @@
+"""Coverability: can a net reach at least these tokens, however many clients it starts with?
+
+In reading order:
+
+- `verdict`: what an engine may answer, and the evidence for it
+- `slicing`: what cannot be marked and what cannot matter is left out first
+- `arrays`: a net as arrays, for kernels
+- `forward`: all that can be reached, in limits with "any number" in them (Karp and Miller's tree,
+  kept small); `unfolding` makes a run of single steps of its way to a target
+- `backward`: all from which a target can be reached, by smallest elements, pruned by `equation`
+  (linear invariants, by linear programs) and `continuous` (rules in fractions)
+- `directed`: forward search, led by how much the equation says is left to do
+- `plain`: backward search and nothing else, the algorithm of the books: the rival in benchmarks
+- `deciding`: slice, then all of them in turns, until one has an answer
+"""
