@@ -164,6 +164,6 @@ def test_lanes_by_themselves_say_the_same() -> None:
         net = random_net(seed, moving=False)
         expected = decided(net)
         for lane in ("limits", "aimed"):
-            found = Deciding(net, counting(0.3), 40.0).alone(lane)  # type: ignore[arg-type]
+            found = Deciding(net, counting(0.3), 40.0).alone(lane)
             if isinstance(found, Safe | Unsafe):
                 assert type(found) is type(expected), (seed, lane)

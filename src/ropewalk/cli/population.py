@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from math import isfinite
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any
@@ -64,8 +65,10 @@ def check(
     code in whole numbers. Exit 0 if all are safe, 1 if one is unsafe, 3 if one is not decided.
     """
     with contract("population", as_json=as_json):
+        if not isfinite(seconds):
+            raise UsageError(f"--seconds {seconds}: write a number of seconds")
         asked = _asked(paths, semantics, bad or [])
-        found = [_decided(one, seconds, rival=rival) for one in asked]
+        found = [decided(one, seconds, rival=rival) for one in asked]
         if evidence is not None:
             _write_evidence(evidence, [(one.question, answer) for one, answer, _ in found])
         told = [(one, summary) for one, _, summary in found]
@@ -119,7 +122,7 @@ def _asked(paths: list[Path], semantics: str | None, bad: list[str]) -> "list[Qu
     return found
 
 
-def _decided(
+def decided(
     asked: "Question", seconds: float, *, rival: bool
 ) -> "tuple[Told, Answer, dict[str, Any]]":
     """What was found, the answer it comes from, and the figures."""

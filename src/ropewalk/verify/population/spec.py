@@ -92,8 +92,8 @@ class _Reader:
     def line(self) -> int:
         return self.lines[min(self.at, len(self.lines) - 1)] if self.lines else 0
 
-    def fail(self, message: str) -> NoReturn:
-        raise _fault(self.file, self.line, message)
+    def fail(self, message: str, line: int = 0) -> NoReturn:
+        raise _fault(self.file, line or self.line, message)
 
     def take(self, expected: str = "") -> str:
         found = self.word
@@ -129,7 +129,7 @@ class _Reader:
 
     def declare(self, name: str) -> None:
         if name in self.places:
-            self.fail(f"{name!r} is declared twice: keep one")
+            self.fail(f"{name!r} is declared twice: keep one", self.lines[self.at - 1])
         self.places[name] = len(self.places)
         if self.word == ",":
             self.at += 1
@@ -207,15 +207,16 @@ class _Reader:
         for place, (sources, _) in sums.items():
             for source in sources:
                 if to.get(source, source) != LOST:
-                    self.at -= 1
-                    self.fail(f"{list(self.places)[source]!r} is copied: that is not supported")
+                    what = list(self.places)[source]
+                    self.fail(f"{what!r} is copied: that is not supported", line)
                 to[source] = place
         changes = {place: total for place, (_, total) in sums.items()}
         for place, (sources, total) in sums.items():
             if sources == [place] and total < 0:  # what is taken has to be there
                 needs[place] = max(needs.get(place, 0), -total)
             elif not sources and total < 0:
-                self.fail(f"{list(self.places)[place]!r} gets a negative number: write 0 or more")
+                what = list(self.places)[place]
+                self.fail(f"{what!r} gets a negative number: write 0 or more", line)
         moves = tuple(sorted((source, where) for source, where in to.items() if source != where))
         return Rule(name, amounts(needs), amounts(changes), moves, line)
 
