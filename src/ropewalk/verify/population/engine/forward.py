@@ -19,14 +19,16 @@ TURN = 1_000
 class Forward:
     """The forward search in a net, in turns."""
 
-    def __init__(self, net: Net, *, broad: bool = False, most_bytes: int = 4 << 30) -> None:
+    def __init__(self, net: Net, *, broad: bool = False, most_bytes: int = 2 << 30) -> None:
         self.net, self.arrays, self._most = net, arrays_of(net), most_bytes
         self._tree = _tree(len(net.places), len(net.rules), moving=net.moving)
         self._tree.marks[0] = start_of(net)
         self._tree.parent[0] = self._tree.chain[0] = -1
         self._tree.counts[kernels.NODES] = self._tree.counts[kernels.ALIVE] = 1
         self._tree.counts[kernels.STACK] = 1
+        self._tree.signs[0] = kernels.signs_of(self._tree.marks[0])
         self._begun, self._broad = False, broad
+        kernels.seat_all(self._tree)
 
     @property
     def nodes(self) -> int:
@@ -73,7 +75,9 @@ class Forward:
         if 2 * sum(array.nbytes for array in arrays.values()) > self._most:
             return False
         twice = {name: _twice(array) for name, array in arrays.items()}
+        twice["slots"][:] = 0
         self._tree = self._tree._replace(**twice)
+        kernels.seat_all(self._tree)
         return True
 
     def _way(self, node: int) -> Way:
@@ -112,6 +116,7 @@ def _tree(places: int, rules: int, *, moving: bool) -> Tree:
         first=np.zeros(nodes, long),
         last=np.zeros(nodes, long),
         alive=np.zeros(nodes, long),
+        signs=np.zeros(nodes, np.uint64),
         stack=np.zeros(nodes, long),
         steps=np.zeros(8 * nodes + 4 * kernels.LONGEST, long),
         loop_first=np.zeros(nodes, long),
@@ -122,6 +127,7 @@ def _tree(places: int, rules: int, *, moving: bool) -> Tree:
         gain_end=np.zeros(nodes + 1, long),
         gain_at=np.zeros(pairs, np.int32),
         loop_map=np.zeros((nodes if moving else 1, places), np.int32),
+        slots=np.zeros(1 << (4 * nodes).bit_length(), long),
         counts=np.zeros(9, long),
     )
 

@@ -40,6 +40,8 @@ class Tree(NamedTuple):
     """Steps of a node from its parent, and of a loop: `steps[first:last]`."""
     last: np.ndarray
     alive: np.ndarray
+    signs: np.ndarray
+    """Beside `alive`: 64 bits of each marking; one that is below another has no bit more."""
     stack: np.ndarray
     steps: np.ndarray
     loop_first: np.ndarray
@@ -51,6 +53,8 @@ class Tree(NamedTuple):
     gain_at: np.ndarray
     loop_map: np.ndarray
     """With moves only: where a loop takes each place's tokens, if it happens often enough."""
+    slots: np.ndarray
+    """Every node by its marking, in a hash table (a node's number and 1 more; its size is 2**n)."""
     counts: np.ndarray
 
 
@@ -89,10 +93,56 @@ def fire(net: Arrays, rule: int, before: Any, after: Any) -> bool:
 
 
 @kernel
+def signs_of(mark: Any) -> Any:
+    """Which places are marked, in 64 bits; of a small net also, which have two or more."""
+    bits, size = np.uint64(0), mark.shape[0]
+    for p in range(size):
+        if mark[p] > 0:
+            bits |= np.uint64(1) << np.uint64(p & 63)
+            if size <= 32 and mark[p] > 1:
+                bits |= np.uint64(1) << np.uint64(p + 32)
+    return bits
+
+
+@kernel
+def slot_of(tree: Tree, mark: Any) -> int:
+    """The slot that holds a node with this marking, or that would."""
+    value = np.uint64(14695981039346656037)
+    for i in range(mark.shape[0]):
+        value = (value ^ np.uint64(mark[i])) * np.uint64(1099511628211)
+    mask = tree.slots.shape[0] - 1
+    at = np.int64(value >> np.uint64(20)) & mask
+    while tree.slots[at] != 0:
+        other = tree.marks[tree.slots[at] - 1]
+        same = True
+        for i in range(mark.shape[0]):
+            if other[i] != mark[i]:
+                same = False
+                break
+        if same:
+            break
+        at = (at + 1) & mask
+    return at
+
+
+@kernel
+def seat_all(tree: Tree) -> None:
+    """Fill the hash table anew."""
+    for node in range(tree.counts[NODES]):
+        tree.slots[slot_of(tree, tree.marks[node])] = node + 1
+
+
+@kernel
 def covered(tree: Tree, mark: Any) -> bool:
-    """Whether a marking is below one that is alive; the youngest are most alike."""
+    """Whether a marking is below one that is alive; the youngest are most alike.
+
+    One that there is already is: if its node is dead, something alive is above it.
+    """
+    if tree.slots[slot_of(tree, mark)] != 0:
+        return True
+    signs = signs_of(mark)
     for i in range(tree.counts[ALIVE] - 1, -1, -1):
-        if below(mark, tree.marks[tree.alive[i]]):
+        if signs & ~tree.signs[i] == 0 and below(mark, tree.marks[tree.alive[i]]):
             return True
     return False
 
@@ -294,21 +344,22 @@ def new_loops(
 def add_node(tree: Tree, parent: int, chain: int, mark: Any, used: Any, count: int) -> Any:
     """A new node, waiting; those that are below it die."""
     counts = tree.counts
-    kept = 0
+    kept, signs = 0, signs_of(mark)
     for i in range(counts[ALIVE]):
         other = tree.alive[i]
-        if below(tree.marks[other], mark):
+        if tree.signs[i] & ~signs == 0 and below(tree.marks[other], mark):
             tree.status[other] = DEAD
         else:
-            tree.alive[kept] = other
+            tree.alive[kept], tree.signs[kept] = other, tree.signs[i]
             kept += 1
     node, put = counts[NODES], counts[STEPS]
+    tree.slots[slot_of(tree, mark)] = node + 1
     tree.marks[node] = mark
     tree.parent[node], tree.chain[node], tree.status[node] = parent, chain, WAITING
     for i in range(count):
         tree.steps[put + i] = used[i]
     tree.first[node], tree.last[node] = put, put + count
-    tree.alive[kept] = node
+    tree.alive[kept], tree.signs[kept] = node, signs
     tree.stack[counts[STACK]] = node
     counts[ALIVE] = kept + 1
     counts[NODES] += 1

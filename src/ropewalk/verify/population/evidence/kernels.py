@@ -33,6 +33,9 @@ def not_below(needs: Any, changes: Any, moves: Any, rows: Any) -> int:
     size = rows.shape[1]
     after = np.empty(size, np.int64)
     likely = np.zeros(rules, np.int64)
+    empty = np.empty(rows.shape[0], np.int64)  # how many places a row leaves empty: never fewer
+    for j in range(rows.shape[0]):
+        empty[j] = zeros(rows[j])
     for i in range(rows.shape[0]):
         for rule in range(rules):
             able = True
@@ -59,15 +62,25 @@ def not_below(needs: Any, changes: Any, moves: Any, rows: Any) -> int:
                     after[p] = UNBOUNDED
             if fits(after, rows[i]) or fits(after, rows[likely[rule]]):
                 continue
-            found = False
+            found, most = False, zeros(after)
             for j in range(rows.shape[0]):
-                if fits(after, rows[j]):
+                if empty[j] <= most and fits(after, rows[j]):
                     likely[rule] = j
                     found = True
                     break
             if not found:
                 return rule
     return -1
+
+
+@kernel
+def zeros(row: Any) -> Any:
+    """How many places are empty."""
+    count = 0
+    for p in range(row.shape[0]):
+        if row[p] == 0:
+            count += 1
+    return count
 
 
 @kernel
