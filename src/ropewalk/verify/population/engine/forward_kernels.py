@@ -105,7 +105,7 @@ def signs_of(mark: Any) -> Any:
 
 
 @kernel
-def slot_of(tree: Tree, mark: Any) -> int:
+def slot_of(tree: Tree, mark: Any) -> Any:
     """The slot that holds a node with this marking, or that would."""
     value = np.uint64(14695981039346656037)
     for i in range(mark.shape[0]):
