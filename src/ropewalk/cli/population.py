@@ -127,11 +127,12 @@ def decided(
 ) -> "tuple[Told, Answer, dict[str, Any]]":
     """What was found, the answer it comes from, and the figures."""
     from ropewalk.verify.population.asking import told
-    from ropewalk.verify.population.engine.deciding import LANES
+    from ropewalk.verify.population.engine.deciding import LANES, prepare
     from ropewalk.verify.population.engine.verdict import GaveUp
 
     begun = monotonic()
     until = begun + seconds
+    prepare()
     with progress(f"deciding {asked.name or asked.file}"):
         lanes = [_lane(asked.net, lane, until) for lane in LANES]
         first: Answer | str = first_of(lanes, until + GRACE_S)

@@ -8,8 +8,11 @@ it is given; one that fails is not told, and the search goes on without its engi
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cache
+from importlib import import_module
 from typing import Literal
 
+from ropewalk.verify.population.engine.arrays import start_of
 from ropewalk.verify.population.engine.backward import Backward
 from ropewalk.verify.population.engine.condensing import condensed
 from ropewalk.verify.population.engine.directed import Directed
@@ -27,7 +30,7 @@ from ropewalk.verify.population.engine.verdict import (
 )
 from ropewalk.verify.population.evidence import objection, replayed
 from ropewalk.verify.population.evidence.runs import RefusedRunError
-from ropewalk.verify.population.net import Amounts, Net
+from ropewalk.verify.population.net import Amounts, Net, rule_of
 from ropewalk.verify.population.run import Run
 
 Lane = Literal["limits", "aimed"]
@@ -196,6 +199,16 @@ class Deciding:
 
     def _renamed(self, given: Amounts) -> Amounts:
         return tuple(sorted((self._slice.places[place], count) for place, count in given))
+
+
+@cache
+def prepare() -> None:
+    """Load kernels and the solver once, for a process that is about to fork; it solves nothing."""
+    for name in ("highspy", "scipy.sparse"):
+        import_module(name)
+    net = Net(("a", "b"), (rule_of("go", takes={0: 1}, gives={1: 1}),), (1, 0), frozenset(), ())
+    Forward(net).turn()
+    Backward(replace(net, targets=(((1, 2),),)), start_of(net), prune=False).turn()
 
 
 def decide(
