@@ -1,6 +1,7 @@
 """`ropewalk population`: verdicts, exit codes, evidence, and what is refused."""
 
 import json
+import os
 from pathlib import Path
 from time import monotonic
 
@@ -8,6 +9,7 @@ import pytest
 
 from ropewalk.cli.apart import OUT_OF_TIME, first_of
 from ropewalk.verify.population.engine.deciding import Deciding
+from ropewalk.verify.population.engine.verdict import GaveUp
 from ropewalk.verify.population.spec import read_spec
 from tests.conftest import Run
 
@@ -85,14 +87,16 @@ def test_evidence_is_written_for_whoever_wants_to_check_it(ropewalk: Run, tmp_pa
 def test_what_is_not_decided_is_never_called_safe(
     ropewalk: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Deciding, "alone", lambda *_: None)
+    monkeypatch.setattr(Deciding, "alone", lambda *_: GaveUp("directed search", "no way"))
     spec = tmp_path / "lock.spec"
     spec.write_text(SPEC.format(count=2))
     ran = ropewalk("population", "check", spec, "--json")
     assert ran.code == 3
     assert ran.document["ok"] is False
     assert ran.document["summary"]["verdict"] == "undecided"
-    assert [one["code"] for one in ran.document["findings"]] == ["N032"]
+    [finding] = ran.document["findings"]
+    assert finding["code"] == "N032"
+    assert "no way" in finding["message"]
     ran = ropewalk("population", "check", spec)
     assert "could not decide" in " ".join(ran.out.split())
 
@@ -148,6 +152,10 @@ def test_the_first_of_some_processes_is_heard_and_the_others_end() -> None:
 
     assert first_of([never, lambda: 7], monotonic() + 60) == 7
     assert first_of([never], 0.0) == OUT_OF_TIME
-    assert first_of([lambda: None], monotonic() + 60) == "no method has an answer"
+    assert first_of([broken, lambda: 7], monotonic() + 60) == 7
+    odd = {"settles": lambda found: found % 2 == 1}
+    assert first_of([lambda: 2, lambda: 7], monotonic() + 60, **odd) == 7
+    assert first_of([lambda: 2, lambda: 4], monotonic() + 60, **odd) in (2, 4)
     with pytest.raises(MemoryError):
-        first_of([broken], monotonic() + 60)
+        first_of([broken, broken], monotonic() + 60)
+    assert "broke down (exit 3)" in str(first_of([lambda: os._exit(3)], monotonic() + 60))

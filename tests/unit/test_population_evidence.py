@@ -7,6 +7,7 @@ import pytest
 
 from ropewalk.verify.population.engine.deciding import Deciding, decide
 from ropewalk.verify.population.engine.forward import Forward
+from ropewalk.verify.population.engine.unfolding import unfolded
 from ropewalk.verify.population.engine.verdict import (
     OMEGA,
     Basis,
@@ -18,7 +19,7 @@ from ropewalk.verify.population.engine.verdict import (
 from ropewalk.verify.population.evidence import objection, replayed
 from ropewalk.verify.population.evidence.in_fractions import unmeetable
 from ropewalk.verify.population.evidence.runs import RefusedRunError
-from ropewalk.verify.population.net import Net, rule_of
+from ropewalk.verify.population.net import Net, Rule, rule_of
 from ropewalk.verify.population.run import Run
 
 # Any number of clients (0), one lock (1), those inside (2), those done (3).
@@ -54,8 +55,13 @@ def test_weights_that_no_rule_raises_exclude_two_inside() -> None:
     [
         (Basis(), "a target is not excluded"),
         (Basis(bounds=(((2, 1),),)), "enter raises a weighted sum"),
-        (Basis(bounds=(((1, 1), (2, 1), (0, 1)),)), "weights must not be negative"),
-        (Basis(bounds=(((1, -1),),)), "weights must not be negative"),
+        (Basis(bounds=(((0, 1), (1, 1), (2, 1)),)), "weights must not be negative"),
+        (Basis(bounds=(((1, -1),),)), "not in order, or not positive"),
+        (Basis(bounds=(((-1, 1),),)), "not in order, or not positive"),
+        (Basis(demands=(((2, 1), (2, 2)),)), "not in order, or not positive"),
+        (Basis(excluded=((((3, 0),), ()),)), "not in order, or not positive"),
+        (Basis(excluded=((((2, 2),), (((9, 1),),)),)), "not in order, or not positive"),
+        (Basis(empty=(-1,)), "not in order, or are none"),
         (Basis(demands=(((2, 2),),)), "a rule leads to a demand from outside"),
         (Basis(demands=((),)), "the start meets a demand"),
         (Basis(demands=(((1, 1),), ((2, 1),))), "the start meets a demand"),
@@ -89,6 +95,10 @@ def test_limits_that_rules_do_not_leave_exclude_two_inside() -> None:
         (limits((OMEGA, 1, 0, 5), ALL[1]), "leave leads out of the limits"),
         (limits((7, 1, 0, OMEGA), ALL[1]), "the start is below no limit"),
         (limits((OMEGA, OMEGA, OMEGA, OMEGA)), "a limit covers a target"),
+        (limits((1 << 62, 1, 0, 1 << 62), (1 << 62, 0, 0, 1 << 62)), "enter leads out"),
+        (Limits((0, 1), np.array([[OMEGA]])), "one column for each"),
+        (Limits((0, 1), np.array([OMEGA, 1])), "one column for each"),
+        (Limits((1, 0), np.array(ALL)[:, :2]), "one column for each"),
     ],
 )
 def test_limits_that_are_none_are_refused(invariant: Limits, why: str) -> None:
@@ -129,6 +139,8 @@ def test_a_proof_in_fractions_is_followed_in_whole_numbers() -> None:
         (Run({0: 2}, ()), "lock starts with 0 instead of 1"),
         (Run({0: 1, 1: 1}, ((0, 1), (1, 1))), "no target is covered at its end"),
         (Run({0: 1, 1: 1}, ((((0, 1), (1, 1)), 2),)), "2 tokens are needed in idle"),
+        (Run({0: 1, 1: 1}, ((((1, 1),), -2),)), "happens -2 times"),
+        (Run({0: 1, 1: 1}, ((((1, 0),), 2),)), "happens 0 times"),
     ],
 )
 def test_a_run_that_cannot_be_is_refused(run: Run, why: str) -> None:
@@ -144,6 +156,58 @@ def test_steps_in_a_row_add_up_as_single_ones_do() -> None:
     assert again.length == 11
     with pytest.raises(RefusedRunError, match="do not add up"):
         replayed(CACHE, Run({0: 3}, ((((1, 1),), 2),)))
+
+
+def test_a_rule_in_a_row_takes_no_more_than_there_is_even_if_it_asks_for_nothing() -> None:
+    greedy = Rule("greedy", (), ((1, -1), (2, 1)))
+    net = replace(LOCK, rules=(greedy,), targets=(((2, 3),),))
+    for steps in (((0, 3),), ((((0, 1),), 3),)):
+        with pytest.raises(RefusedRunError):
+            replayed(net, Run({1: 1}, steps))
+
+
+def test_moves_of_what_does_not_matter_do_not_stop_a_proof_in_fractions() -> None:
+    audit = rule_of("audit", needs={1: 1}, moves={3: 0})
+    net = replace(LOCK, rules=(ENTER, LEAVE, audit))
+    assert unmeetable(net, ((2, 2),), (WEIGHTS,))
+    cheat = rule_of("cheat", moves={3: 2})
+    assert not unmeetable(replace(net, rules=(ENTER, LEAVE, cheat)), ((2, 2),), (WEIGHTS,))
+
+
+def test_what_a_rule_takes_of_moved_tokens_matters_even_if_it_does_not_ask() -> None:
+    """`a >= 1 -> a' = 0, b' = a + b - 3, c' = c + 1`: three tokens have to come from somewhere."""
+    rule = Rule("go", ((0, 1),), ((1, -3), (2, 1)), ((0, 1),))
+    for start, verdict in ((2, Safe), (3, Unsafe)):
+        net = Net(("a", "b", "c"), (rule,), (start, 0, 0), frozenset(), (((2, 1),),))
+        assert isinstance(decide(net, iter(range(10**6)).__next__, 10.0**5), verdict)
+
+
+def test_there_is_room_for_every_loop_that_one_marking_shows() -> None:
+    """Marking k is all but one place; the last rule is above all of them, and shows a loop each."""
+    size = 150
+    start = {0: 1}
+    rules = [
+        rule_of(f"m{k}", takes={0: 1}, gives={1: 1, **{2 + i: 1 for i in range(size) if i != k}})
+        for k in range(size)
+    ]
+    rules += [
+        rule_of(f"n{k}", takes={2 + i: 1 for i in range(size) if i != k}, needs={1: 1},
+                gives={2 + i: 1 for i in range(size) if i != (k + 1) % size})
+        for k in range(size)
+    ]  # fmt: skip
+    rules.append(rule_of("all", needs={1: 1}, gives={2 + i: 2 for i in range(size)}))
+    places = tuple(f"p{i}" for i in range(size + 2))
+    net = Net(
+        places, tuple(rules), tuple(start.get(p, 0) for p in range(size + 2)), frozenset(), ()
+    )
+    forward = Forward(replace(net, targets=(((0, 2),),)))
+    found = None
+    for _ in range(50):
+        found = forward.turn()
+        if found is not None:
+            break
+    assert isinstance(found, Safe)
+    assert objection(replace(net, targets=(((0, 2),),)), found.invariant) == ""
 
 
 def test_an_engine_that_says_what_is_wrong_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,8 +237,6 @@ def test_a_run_longer_than_can_be_written_is_told_as_runs_in_a_row() -> None:
     while found is None:
         found = forward.turn()
     assert not isinstance(found, Safe | GaveUp)
-    from ropewalk.verify.population.engine.unfolding import unfolded
-
     run = unfolded(net, found)
     assert run is not None
     assert run.length >= sum(10**i for i in range(9))

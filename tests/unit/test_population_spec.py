@@ -86,6 +86,11 @@ def test_what_a_rule_takes_has_to_be_there_even_if_it_does_not_say_so() -> None:
         ("lock = 1, inside = 0", "lock = 1, lock = 0", 8, "named twice"),
         ("lock = 1, inside = 0", "lock < 1, inside = 0", 8, "= NUMBER or >= NUMBER"),
         ("inside >= 2", "inside = 2", 10, "write >="),
+        ("inside >= 2", "inside in [1, 2]", 10, "write >="),
+        ("invariants", "target inside >= 1", 13, "only 'invariants'"),
+        ("lock = 1, inside", "lock in [3, 1], inside", 8, "allows nothing"),
+        ("lock = 1, inside", "lock = 00000000999999999999, inside", 8, "too large"),
+        ("lock' = lock - 1", "lock' = lock + 900000 + 900000", 5, "too large"),
         ("inside >= 2", "inside ? 2", 10, "has no meaning here"),
     ],
 )

@@ -67,29 +67,40 @@ def children(working: Sequence[Callable[[], Iterator[Any]]]) -> Iterator[list[Ch
             child.end()
 
 
-def first_of(working: Sequence[Callable[[], T | None]], until: float) -> T | str:
+def first_of(
+    working: Sequence[Callable[[], T]],
+    until: float,
+    *,
+    settles: Callable[[T], bool] = lambda _: True,
+) -> T | str:
     """What one of some functions returns first, run beside each other; or why none does.
 
-    One that returns None has nothing to say.
+    What settles nothing is returned only if nothing else comes; what one raises is raised then.
     """
 
-    def once(one: Callable[[], T | None]) -> Callable[[], Iterator[T | None]]:
+    def once(one: Callable[[], T]) -> Callable[[], Iterator[T]]:
         return lambda: iter((one(),))
 
-    why = list[str]()
+    why, raised, unsettled = list[str](), list[Exception](), list[T]()
     with children([once(one) for one in working]) as started:
         left: dict[Any, Child] = {child.here: child for child in started}
         while left:
             ready = wait(list(left), timeout=max(until - monotonic(), 0))
             if not ready:
-                return OUT_OF_TIME
+                return unsettled[0] if unsettled else OUT_OF_TIME
             for here in ready:
                 child = left.pop(here)
                 try:
-                    found: T | None = child.received()
+                    found: T = child.received()
                 except EOFError:
                     why.append(child.broke_down())
                     continue
-                if found is not None:
+                except Exception as error:
+                    raised.append(error)
+                    continue
+                if settles(found):
                     return found
-    return "; ".join(why) or "no method has an answer"
+                unsettled.append(found)
+    if raised:
+        raise raised[0]
+    return unsettled[0] if unsettled else "; ".join(why)

@@ -135,7 +135,9 @@ def decided(
     prepare()
     with progress(f"deciding {asked.name or asked.file}"):
         lanes = [_lane(asked.net, lane, until) for lane in LANES]
-        first: Answer | str = first_of(lanes, until + GRACE_S)
+        first: Answer | str = first_of(
+            lanes, until + GRACE_S, settles=lambda found: not isinstance(found, GaveUp)
+        )
     answer = GaveUp("", first) if isinstance(first, str) else first
     took = monotonic() - begun
     found = told(asked, answer)
@@ -157,8 +159,8 @@ def decided(
     return found, answer, summary
 
 
-def _lane(net: "Net", lane: "Lane", until: float) -> "Callable[[], Answer | None]":
-    def run() -> "Answer | None":
+def _lane(net: "Net", lane: "Lane", until: float) -> "Callable[[], Answer]":
+    def run() -> "Answer":
         from ropewalk.verify.population.engine.deciding import Deciding
 
         return Deciding(net, monotonic, until).alone(lane)

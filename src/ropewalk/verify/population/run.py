@@ -21,11 +21,11 @@ class Run:
         >>> Run({}, ((7, 2), (((8, 1), (9, 3)), 10))).length
         42
         """
-        return _length(self.steps)
+        return _length(self.steps, {})
 
     def renamed(self, rules: Sequence[int]) -> tuple[Step, ...]:
         """The steps in a net whose rules have other numbers."""
-        return _renamed(self.steps, rules)
+        return _renamed(self.steps, rules, {})
 
     def flat(self) -> Iterator[tuple[int, int]]:
         """Every rule and how often it happens in a row; a run of runs may be very long.
@@ -36,8 +36,13 @@ class Run:
         return _flat(self.steps)
 
 
-def _length(steps: tuple[Step, ...]) -> int:
-    return sum(times * (1 if isinstance(one, int) else _length(one)) for one, times in steps)
+def _length(steps: tuple[Step, ...], known: dict[int, int]) -> int:
+    """Steps in a row may be the same object in many places: each is looked at once."""
+    if id(steps) not in known:
+        known[id(steps)] = sum(
+            times * (1 if isinstance(one, int) else _length(one, known)) for one, times in steps
+        )
+    return known[id(steps)]
 
 
 def _flat(steps: tuple[Step, ...]) -> Iterator[tuple[int, int]]:
@@ -49,8 +54,12 @@ def _flat(steps: tuple[Step, ...]) -> Iterator[tuple[int, int]]:
                 yield from _flat(one)
 
 
-def _renamed(steps: tuple[Step, ...], rules: Sequence[int]) -> tuple[Step, ...]:
-    return tuple(
-        (rules[one] if isinstance(one, int) else _renamed(one, rules), times)
-        for one, times in steps
-    )
+def _renamed(
+    steps: tuple[Step, ...], rules: Sequence[int], known: dict[int, tuple[Step, ...]]
+) -> tuple[Step, ...]:
+    if id(steps) not in known:
+        known[id(steps)] = tuple(
+            (rules[one] if isinstance(one, int) else _renamed(one, rules, known), times)
+            for one, times in steps
+        )
+    return known[id(steps)]

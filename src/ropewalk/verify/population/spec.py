@@ -23,17 +23,21 @@ from ropewalk.errors import PopulationError
 from ropewalk.findings import Finding, Where
 from ropewalk.verify.population.net import LOST, Amounts, Net, Rule, amounts
 
-_WORD = re.compile(r"\s+|#[^\n]*|(\d+|[A-Za-z_][\w.\[\]$@]*|->|>=|<=|[-+*=,;'\[\]<>:()])|(.)")
+_WORD = re.compile(
+    r"\s+|#[^\n]*|([0-9]+|in(?=\s*\[)|[A-Za-z_][\w.\[\]$@]*|->|>=|<=|[-+*=,;'\[\]<>:()])|(.)"
+)
 _NAME = re.compile(r"[A-Za-z_]")
 _SECTIONS = ("vars", "rules", "init", "target", "invariants")
 MOST_TOKENS = 1_000_000
+_NOT_OPENING = (["="], [">="], [">"], ["in"], ["'"])
+"""A place that is called like a section is none where one of these follows."""
 _OPENS = {"vars": 0, "rules": 1, "init": 2, "target": 3, "targets": 3, "invariants": 4}
 
 
 def load_spec(path: Path | str) -> Net:
     """The net in a `.spec` file; raises PopulationError."""
     try:
-        text = Path(path).read_text(encoding="utf-8", errors="replace")
+        text = Path(path).read_text(encoding="utf-8-sig", errors="replace")
     except (OSError, ValueError) as error:
         reason = (getattr(error, "strerror", None) or str(error)).lower()
         raise _fault(str(path), 0, f"cannot be read ({reason}): name a .spec file") from None
@@ -76,6 +80,8 @@ class _Reader:
         start, unbounded = self.init()
         self.section("target")
         targets = tuple(self.targets())
+        if self.word and self.word != "invariants":
+            self.fail(f"{self.word!r} stands here: after the targets there is only 'invariants'")
         if not self.places:
             self.fail("there is no place: write their names after vars")
         if not targets:
@@ -106,7 +112,7 @@ class _Reader:
     def opens(self) -> bool:
         """Whether a section begins here, or nothing is left."""
         return not self.word or (
-            self.word in _OPENS and self.words[self.at + 1 : self.at + 2] not in (["="], [">="])
+            self.word in _OPENS and self.words[self.at + 1 : self.at + 2] not in _NOT_OPENING
         )
 
     def section(self, name: str) -> None:
@@ -123,9 +129,11 @@ class _Reader:
     def number(self) -> int:
         if not self.word.isdigit():
             self.fail(f"{self.word!r} is no number: write a natural number")
-        if int(self.word[:8]) > MOST_TOKENS:
-            self.fail(f"{self.word} is too large: at most {MOST_TOKENS:,} tokens are read")
-        return int(self.take())
+        digits = self.word.lstrip("0") or "0"
+        if len(digits) > len(str(MOST_TOKENS)) or int(digits) > MOST_TOKENS:
+            self.fail(f"{self.word[:20]} is too large: at most {MOST_TOKENS:,} tokens are read")
+        self.at += 1
+        return int(digits)
 
     def declare(self, name: str) -> None:
         if name in self.places:
@@ -169,7 +177,7 @@ class _Reader:
 
     def guard(self, place: int, needs: dict[int, int]) -> None:
         if self.word not in (">=", ">"):
-            self.fail(f"{self.word!r}: a rule may only ask for at least some tokens: write >=")
+            self.fail(f"{self.word!r}: only at least so many tokens can be asked for: write >=")
         strictly = self.take() == ">"
         needs[place] = max(needs.get(place, 0), self.number() + strictly)
 
@@ -193,6 +201,8 @@ class _Reader:
                     self.fail("a place is subtracted here: that is not monotone, not supported")
                 places.append(self.place())
             first, sign = False, 1
+        if abs(total) > MOST_TOKENS:
+            self.fail(f"{total} is too large: at most {MOST_TOKENS:,} tokens are read")
         return places, total
 
     def shaped(
@@ -252,9 +262,11 @@ class _Reader:
         """What `in [1, 3]` allows; more tokens are never worse, so the most counts."""
         self.take("in")
         self.take("[")
-        self.number()
+        least = self.number()
         self.take(",")
         most = self.number()
+        if least > most:
+            self.fail(f"in [{least}, {most}] allows nothing: write the smaller number first")
         self.take("]")
         return most, False
 

@@ -6,6 +6,7 @@ is tried with rules in fractions (`continuous`), while that pays.
 """
 
 from collections.abc import Iterator
+from math import comb, prod
 
 import numpy as np
 
@@ -28,6 +29,8 @@ METHOD = "backward basis"
 TRIES = 30
 """So many demands are tried with fractions before it is asked whether that pays."""
 PAYS = 0.05
+MOST_WAYS = 20_000
+"""Ways in which the tokens of one demand may have come together; more are not looked at."""
 
 
 class Backward:
@@ -41,6 +44,11 @@ class Backward:
         self._free = np.array(start >= OMEGA)
         self._free[sorted(moved)] = False
         self._start = start
+        self._sources: list[set[int]] = [set() for _ in net.places]
+        for rule in net.rules:
+            for place, to in rule.moves:
+                if to != LOST:
+                    self._sources[to].add(place)
         self._adding: list[list[int]] = [[] for _ in net.places]
         for number, rule in enumerate(net.rules):
             gains = {place for place, change in rule.changes if change > 0}
@@ -63,6 +71,7 @@ class Backward:
         self._excluded_rows = np.zeros((0, places), np.int32)
         self._out = np.zeros((len(net.rules) + 1, places), np.int32)
         self._by = np.zeros(len(net.rules) + 1, np.int64)
+        self._last = ""
         self._work = self._go()
 
     @property
@@ -70,7 +79,7 @@ class Backward:
         """How many demands are smallest."""
         return self._living
 
-    def turn(self, demands: int = 16) -> Safe | Way | GaveUp | None:
+    def turn(self, demands: int = 2) -> Safe | Way | GaveUp | None:
         """Look at some new demands; None if there is no answer yet."""
         if self._rows.nbytes > self._most:
             return GaveUp(METHOD, f"more than {self._most >> 20:,} MB of demands")
@@ -80,7 +89,7 @@ class Backward:
                 return found
         return None
 
-    def _go(self) -> Iterator[Safe | Way | None]:
+    def _go(self) -> Iterator[Safe | Way | GaveUp | None]:
         """What has been found after each new demand; the smallest demands are followed first."""
         targets = np.zeros((len(self.net.targets), len(self.net.places)), np.int32)
         for row, target in zip(targets, self.net.targets, strict=True):
@@ -88,6 +97,8 @@ class Backward:
                 row[place] = 0 if self._free[place] else count
         yield from self._take(targets, -1 - np.arange(len(targets)), -1)
         while (node := self._next()) is not None:
+            if self._too_many(node):
+                yield GaveUp(METHOD, "there are too many ways to a demand to look at")
             yield from self._take(*self._before(node), node)
             yield None
         yield Safe(METHOD, self._basis())
@@ -109,6 +120,15 @@ class Backward:
             return self._before_moves(self._rows[node])
         count = kernels.before_rules(self.arrays, self._free, self._rows[node], self._out, self._by)
         return self._out[:count], self._by[:count]
+
+    def _too_many(self, node: int) -> bool:
+        """Whether tokens may have come from too many places to look at every way of it."""
+        demand = self._rows[node]
+        ways = prod(
+            comb(int(demand[place]) + len(self._sources[place]), int(demand[place]))
+            for place in np.flatnonzero(demand).tolist()
+        )
+        return self.net.moving and ways > MOST_WAYS
 
     def _before_moves(self, demand: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         wanted = {int(place): int(demand[place]) for place in np.flatnonzero(demand)}
@@ -141,7 +161,7 @@ class Backward:
             if not left[i] or kernels.known(self._rows, self._alive, self._living, some[i]):
                 continue
             if self._excludes(some[i]):
-                left[i:] &= self._possible(some[i:])
+                left[i:] &= self._still_possible(some[i:])
             else:
                 self._add(some[i], int(by[i]), parent)
             yield None
@@ -156,6 +176,12 @@ class Backward:
             possible &= (some < row).any(axis=1)
         return np.asarray(possible)
 
+    def _still_possible(self, some: np.ndarray) -> np.ndarray:
+        """Which demands what was kept last does not exclude."""
+        if self._last == "bound":
+            return np.asarray(some @ self._bounds[-1] <= self._most_sums[-1])
+        return np.asarray((some < self._excluded_rows[-1]).any(axis=1))
+
     def _excludes(self, demand: np.ndarray) -> bool:
         """Whether a demand cannot be met, as far as can be told; what shows it is kept."""
         if self._equation is None:
@@ -163,7 +189,9 @@ class Backward:
         weights = self._equation.bound(demand)
         if weights is not None:
             self._bounds = np.vstack([self._bounds, weights])
-            self._most_sums = self._bounds @ np.where(self._free, 0, self._start).astype(np.int64)
+            most = weights @ np.where(self._free, 0, self._start).astype(np.int64)
+            self._most_sums = np.append(self._most_sums, most)
+            self._last = "bound"
             return True
         if self._continuous is None or not self._pays():
             return False
@@ -175,6 +203,7 @@ class Backward:
         self._helped += 1
         self._excluded.append((asked, proof))
         self._excluded_rows = np.vstack([self._excluded_rows, demand])
+        self._last = "excluded"
         return True
 
     def _pays(self) -> bool:

@@ -67,10 +67,12 @@ class Deciding:
         if not self._slice.net.targets:
             return self._told(Safe("signs", Basis()))
         begun = self._clock()
-        sides = self._sides(self._step_back, self._directed.turn, self._forward.turn)
-        answer = next(sides, None)
-        while answer is None and min(self._until, begun + FIRST_S) > self._clock():
-            answer = next(sides, None)
+        engines = (self._step_back, self._directed.turn, self._forward.turn)
+        answer = None
+        for turns, answer in enumerate(self._sides(*engines), start=1):
+            over = self._clock() >= min(self._until, begun + FIRST_S)
+            if answer is not None or (over and turns >= len(engines)):
+                break
         if answer is None:
             self._raise_start()
         return answer
@@ -81,18 +83,14 @@ class Deciding:
             return self._sides(self._forward.turn)
         return self._sides(self._step_back, self._directed.turn)
 
-    def alone(self, lane: Lane) -> Answer | None:
-        """The first turns, then this lane alone; None if it has nothing to say before others."""
+    def alone(self, lane: Lane) -> Answer:
+        """The first turns, then this lane alone; GaveUp says why it has no answer."""
         answer = self.first()
-        turns = self.lane(lane) if answer is None else iter(())
-        while answer is None:
-            if self.out_of_time():
-                return self.out_of_time()
-            try:
-                answer = next(turns)
-            except StopIteration:
-                return None
-        return answer
+        for found in self.lane(lane) if answer is None else ():
+            answer = found or self.out_of_time()
+            if answer is not None:
+                break
+        return answer or self.why_not()
 
     def out_of_time(self) -> GaveUp | None:
         """That time is over, if it is."""
@@ -107,8 +105,11 @@ class Deciding:
         left = list(turns)
         while left:
             for turn in tuple(left):
-                answer = self._slot(turn)
-                told = None if answer is None else self._told(self._run(answer))
+                try:
+                    answer = self._slot(turn)
+                    told = None if answer is None else self._told(self._run(answer))
+                except RecursionError:
+                    told = GaveUp("", "loops are too deep within each other")
                 if isinstance(told, GaveUp):
                     self.failed.append(told)
                     left.remove(turn)
@@ -135,9 +136,11 @@ class Deciding:
             return answer
         method = "forward limits" if answer.loops else "backward search"
         inner = self._slice.net
+        run = None
         if answer.loops and not inner.moving:
-            answer = condensed(inner, answer)
-        run = unfolded(inner, answer)
+            shorter_until = self._clock() + SHORTER_S
+            run = unfolded(inner, condensed(inner, answer, lambda: self._clock() < shorter_until))
+        run = run or unfolded(inner, answer)
         if run and run.length <= LONG:
             return Unsafe(method, run)
         shorter = self._search(self._clock() + SHORTER_S if run else self._until)
@@ -145,7 +148,7 @@ class Deciding:
             return shorter
         if run:
             return Unsafe(method, run)
-        return GaveUp(method, "a target can be reached, but the run is too long to tell")
+        return GaveUp(method, "a target can be reached, but no run there could be told")
 
     def _search(self, until: float) -> Answer | None:
         found = self._directed.turn()
@@ -185,8 +188,10 @@ class Deciding:
     def _widened(self, invariant: Invariant) -> Invariant:
         empty = tuple(sorted(self._slice.never))
         if isinstance(invariant, Limits):
-            places = tuple(self._slice.places[place] for place in invariant.places)
-            return Limits(places, invariant.rows, empty)
+            places = [self._slice.places[place] for place in invariant.places]
+            order = sorted(range(len(places)), key=places.__getitem__)
+            columns = tuple(places[column] for column in order)
+            return Limits(columns, invariant.rows[:, order], empty)
         return Basis(
             tuple(map(self._renamed, invariant.demands)),
             tuple(map(self._renamed, invariant.bounds)),

@@ -315,6 +315,20 @@ def keep_moving_loop(net: Arrays, tree: Tree, end: int, ancestor: int, mark: Any
 
 
 @kernel
+def full(tree: Tree, rules: int) -> Any:
+    """Whether the arrays may be too small for all that follows one node."""
+    counts, size = tree.counts, tree.marks.shape[1]
+    return (
+        counts[NODES] + rules >= tree.status.shape[0]
+        or counts[STACK] + rules >= tree.stack.shape[0]
+        or counts[LOOPS] + 1 >= tree.loop_first.shape[0]
+        or counts[STEPS] + 2 * LONGEST + size >= tree.steps.shape[0]
+        or counts[NEEDS] + size >= tree.need_at.shape[0]
+        or counts[GAINS] + size >= tree.gain_at.shape[0]
+    )
+
+
+@kernel
 def new_loops(
     net: Arrays, tree: Tree, node: int, mark: Any, used: Any, count: int, hurdle: Any, gain: Any
 ) -> Any:
@@ -325,7 +339,7 @@ def new_loops(
         before = tree.marks[ancestor]
         if below(before, mark):
             top = ancestor
-            if not below(mark, before):
+            if not below(mark, before) and not full(tree, 0):  # without room: not this loop
                 end = write_loop(tree, ancestor, node, used, count)
                 if end >= 0:
                     if moving:
@@ -366,20 +380,6 @@ def add_node(tree: Tree, parent: int, chain: int, mark: Any, used: Any, count: i
     counts[STEPS] += count
     counts[STACK] += 1
     return node
-
-
-@kernel
-def full(tree: Tree, rules: int) -> Any:
-    """Whether the arrays may be too small for all that follows one node."""
-    counts, size = tree.counts, tree.marks.shape[1]
-    return (
-        counts[NODES] + rules >= tree.status.shape[0]
-        or counts[STACK] + rules >= tree.stack.shape[0]
-        or counts[LOOPS] + 1 >= tree.loop_first.shape[0]
-        or counts[STEPS] + 2 * LONGEST + size >= tree.steps.shape[0]
-        or counts[NEEDS] + size >= tree.need_at.shape[0]
-        or counts[GAINS] + size >= tree.gain_at.shape[0]
-    )
 
 
 @kernel

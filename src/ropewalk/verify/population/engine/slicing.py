@@ -28,6 +28,8 @@ class Slice:
 def sliced(net: Net) -> Slice:
     """The part of a net that matters; without targets if none can be reached by signs."""
     marked, possible = reach_of_signs(net, range(len(net.rules)))
+    while starved := {one for one in possible if _starved(net.rules[one], marked)}:
+        marked, possible = reach_of_signs(net, [one for one in possible if one not in starved])
     reachable = [i for i, t in enumerate(net.targets) if all(p in marked for p, _ in t)]
     matters, useful = _matters(net, [net.targets[i] for i in reachable], possible)
     places = _in_order(net, matters & marked, useful)
@@ -122,7 +124,33 @@ def _matters(net: Net, targets: list[Amounts], possible: list[int]) -> tuple[set
                 useful.add(number)
                 for needed, _ in rule.needs:
                     matter(needed)
+                for source in _taken_from(rule):
+                    matter(source)
     return matters, sorted(useful)
+
+
+def _taken_from(rule: Rule) -> list[int]:
+    """Places of which a rule takes more than its needs say, and those that are moved there."""
+    return [one for place, come in _short(rule) for one in (place, *come)]
+
+
+def _starved(rule: Rule, marked: Collection[int]) -> bool:
+    """Whether a rule takes tokens where there are never any, without saying that it needs them."""
+    return any(not any(source in marked for source in come) for _, come in _short(rule))
+
+
+def _short(rule: Rule) -> list[tuple[int, list[int]]]:
+    """Places of which a rule takes more than it needs: what is moved there has to be enough."""
+    if all(change > 0 or (place, -change) in rule.needs for place, change in rule.changes):
+        return []
+    needs, sources = dict(rule.needs), rule.sources()
+    come = {place: sources.get(place, [place]) for place, change in rule.changes if change < 0}
+    changes = dict(rule.changes)
+    return [
+        (place, some)
+        for place, some in come.items()
+        if changes[place] < -sum(needs.get(source, 0) for source in some)
+    ]
 
 
 def _in_order(net: Net, kept: Collection[int], useful: list[int]) -> tuple[int, ...]:

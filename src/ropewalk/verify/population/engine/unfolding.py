@@ -53,7 +53,7 @@ def unfolded(net: Net, way: Way) -> Run | None:
     run = Run(_start(net, demand), steps)
     if run.length <= MOST_STEPS:
         return shortened(net, [rule for rule, times in run.flat() for _ in range(times)])
-    return run if _enough(net, demand) else None
+    return run if enough(net, demand) else None
 
 
 def demanded(net: Net, way: Way) -> tuple[tuple[Step, ...], Demand]:
@@ -61,7 +61,8 @@ def demanded(net: Net, way: Way) -> tuple[tuple[Step, ...], Demand]:
     return _Backwards(net, way).steps()
 
 
-def _enough(net: Net, demand: Demand) -> bool:
+def enough(net: Net, demand: Demand) -> bool:
+    """Whether a net starts with what is demanded."""
     return all(place in net.open or net.start[place] >= count for place, count in demand.items())
 
 
@@ -121,17 +122,22 @@ class _Block:
         return need, {place: self.times * change for place, change in self.gain.items()}
 
 
+_Once = tuple[tuple["int | _Block", ...], Demand, Demand]
+"""Steps, what they need, and what they bring."""
+
+
 class _Backwards:
     """How often each loop has to be gone through, from what is demanded at its end."""
 
     def __init__(self, net: Net, way: Way) -> None:
         self._net, self._way = net, way
         self._gains: dict[int, set[int]] = {}
+        self._known: dict[tuple[int, tuple[tuple[int, int], ...]], _Once] = {}
 
     def steps(self) -> tuple[tuple[Step, ...], Demand]:
         """What to do to cover the target, and what that demands at the start."""
         items, demand = self._back(self._way.steps, dict(self._net.targets[self._way.target]))
-        return _written(items), demand
+        return _written(items, {}), demand
 
     def _back(
         self, steps: Sequence[int], demand: Demand
@@ -153,11 +159,10 @@ class _Backwards:
         Each time it is asked for as little as possible: first for nothing but going through it,
         then for one token more of what that does not bring.
         """
-        steps, gains = self._way.loops[loop], self._gained(loop)
+        gains = self._gained(loop)
         asked = Demand()
         while any(demand.get(place, 0) > 0 for place in gains):
-            items, _ = self._back(steps, asked)
-            need, gain = self._sum(items)
+            items, need, gain = self._once(loop, asked)
             lacks = {place: demand.get(place, 0) - need.get(place, 0) for place in gains}
             lacks = {place: count for place, count in lacks.items() if count > 0}
             times = max(
@@ -176,6 +181,14 @@ class _Backwards:
             if not more.keys() - asked.keys():
                 return
             asked |= more
+
+    def _once(self, loop: int, asked: Demand) -> "_Once":
+        """What going through a loop once is, if so much is asked of it; the same every time."""
+        key = loop, tuple(sorted(asked.items()))
+        if key not in self._known:
+            items, _ = self._back(self._way.loops[loop], asked)
+            self._known[key] = items, *self._sum(items)
+        return self._known[key]
 
     def _sum(self, items: Sequence["int | _Block"]) -> tuple[Demand, Demand]:
         """What steps need and bring together."""
@@ -207,15 +220,29 @@ class _Backwards:
         return self._gains[loop]
 
 
-def _written(items: Sequence["int | _Block"]) -> tuple[Step, ...]:
-    return tuple(
-        (item, 1) if isinstance(item, int) else (_written(item.items), item.times) for item in items
-    )
+def _written(
+    items: tuple["int | _Block", ...], known: dict[int, tuple[Step, ...]]
+) -> tuple[Step, ...]:
+    """What is done, as steps; the same items are the same object there, too."""
+    if id(items) not in known:
+        known[id(items)] = tuple(
+            (item, 1) if isinstance(item, int) else (_written(item.items, known), item.times)
+            for item in items
+        )
+    return known[id(items)]
 
 
-def rules_of(steps: Sequence[Step]) -> set[int]:
+def rules_of(steps: tuple[Step, ...]) -> set[int]:
     """The rules that steps are made of."""
-    found = set[int]()
-    for one, _ in steps:
-        found |= {one} if isinstance(one, int) else rules_of(one)
+    found, waiting, seen = set[int](), [steps], set[int]()
+    while waiting:
+        some = waiting.pop()
+        if id(some) in seen:
+            continue
+        seen.add(id(some))
+        for one, _ in some:
+            if isinstance(one, int):
+                found.add(one)
+            else:
+                waiting.append(one)
     return found

@@ -2,13 +2,16 @@
 
 from collections.abc import Iterable, Mapping
 
-from ropewalk.verify.population.net import Amounts, Net
+from ropewalk.verify.population.net import LOST, Amounts, Net, Rule
+
+Name = tuple[int, int]
+"""A rule, and which of its moves; 0 for all the rest of it."""
+Steps = dict[Name, tuple[list[int], list[int]]]
+"""What has to be marked, and what is marked then."""
 
 
 def unmeetable(net: Net, demand: Amounts, proof: Iterable[Amounts]) -> bool:
     """Whether a proof shows that a demand cannot be met, were rules to happen in fractions."""
-    if any(rule.moves for rule in net.rules):
-        return False
     rules = set(range(len(net.rules)))
     spare = set(range(len(net.places)))  # places that may end with more than is demanded
     for weights in proof:
@@ -18,7 +21,7 @@ def unmeetable(net: Net, demand: Amounts, proof: Iterable[Amounts]) -> bool:
         if min(weight.values(), default=0) < 0 or any(place in net.open for place in weight):
             return False
         exceeds = _sum(weight, demand) - _sum(weight, enumerate(net.start))
-        change = {number: _sum(weight, net.rules[number].changes) for number in rules}
+        change = {number: _change(weight, net.rules[number]) for number in rules}
         if exceeds < 0 or any(one > 0 for one in change.values()):
             return False
         if exceeds > 0:
@@ -30,6 +33,17 @@ def unmeetable(net: Net, demand: Amounts, proof: Iterable[Amounts]) -> bool:
     return _signs(net, demand, rules, spare)
 
 
+def _change(weight: Mapping[int, int], rule: Rule) -> float:
+    """What a rule changes a weighted sum by, at most: it may move more than it needs."""
+    needs, total = dict(rule.needs), _sum(weight, rule.changes)
+    for place, to in rule.moves:
+        by = weight.get(to, 0) - weight.get(place, 0)
+        if by > 0:
+            return float("inf")
+        total += by * needs.get(place, 0)
+    return total
+
+
 def _sum(weight: Mapping[int, int], amounts: Iterable[tuple[int, int]]) -> int:
     return sum(weight.get(place, 0) * count for place, count in amounts)
 
@@ -37,13 +51,25 @@ def _sum(weight: Mapping[int, int], amounts: Iterable[tuple[int, int]]) -> int:
 def _signs(net: Net, demand: Amounts, rules: set[int], spare: set[int]) -> bool:
     """Take away what cannot happen by signs; whether the demand is excluded by them."""
     marked = {place for place, count in enumerate(net.start) if count} | set(net.open)
-    able = _able({n: ([p for p, _ in net.rules[n].needs], _after(net, n)) for n in rules}, marked)
-    rules &= able
+    forwards: Steps = {(n, 0): (_needed(net, n), _after(net, n)) for n in rules}
+    for n in rules:
+        for k, (place, to) in enumerate(net.rules[n].moves, start=1):
+            if to != LOST:
+                forwards[n, k] = [*_needed(net, n), place], [to]
+    rules &= {n for n, k in _able(forwards, marked) if k == 0}
     spare &= marked
     ends = {place for place, _ in demand} | spare
-    leading = _able({n: (_after(net, n), [p for p, _ in net.rules[n].needs]) for n in rules}, ends)
-    rules &= leading
+    backwards: Steps = {}
+    for n in rules:
+        moved = {place for pair in net.rules[n].moves for place in pair}
+        after = [place for place in _after(net, n) if place not in moved]
+        backwards[n, 0] = after, [*_needed(net, n), *(place for place, _ in net.rules[n].moves)]
+    rules &= {n for n, _ in _able(backwards, ends)}
     return not {place for place, _ in demand} <= marked
+
+
+def _needed(net: Net, number: int) -> list[int]:
+    return [place for place, _ in net.rules[number].needs]
 
 
 def _after(net: Net, number: int) -> list[int]:
@@ -55,10 +81,10 @@ def _after(net: Net, number: int) -> list[int]:
     return [place for place, count in after.items() if count > 0]
 
 
-def _able(steps: Mapping[int, tuple[list[int], list[int]]], marked: set[int]) -> set[int]:
+def _able(steps: Steps, marked: set[int]) -> set[Name]:
     """Steps that are enabled one after the other; what they mark is added."""
-    waits: dict[int, list[int]] = {}
-    missing: dict[int, int] = {}
+    waits: dict[int, list[Name]] = {}
+    missing: dict[Name, int] = {}
     for number, (before, _) in steps.items():
         missing[number] = len(before)
         for place in before:

@@ -5,6 +5,8 @@ run reaches a target, whatever engine found it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from math import comb, prod
 from typing import Any
 
 import numpy as np
@@ -14,18 +16,40 @@ from ropewalk.verify.population.evidence import kernels
 from ropewalk.verify.population.evidence.in_fractions import unmeetable
 from ropewalk.verify.population.net import LOST, Amounts, Net, Rule
 
+MOST_WAYS = 1_000_000
 EXACT = 1 << 62
 """Sums of products stay below it, or they are made of Python's numbers."""
 
 
 def objection(net: Net, invariant: Invariant) -> str:
     """What is wrong with an invariant; nothing if it shows that no target can be reached."""
-    wrong = _empty(net, invariant.empty)
+    wrong = _misshapen(net, invariant) or _empty(net, invariant.empty)
     if wrong:
         return wrong
     if isinstance(invariant, Limits):
         return _limits(net, invariant)
     return _basis(net, invariant)
+
+
+def _misshapen(net: Net, invariant: Invariant) -> str:
+    """Numbers that mean different things to different readers: none is taken in good faith."""
+    places = len(net.places)
+
+    def ordered(some: Sequence[int]) -> bool:
+        return all(a < b for a, b in pairwise((-1, *some, places)))
+
+    if not ordered(invariant.empty):
+        return "its empty places are not in order, or are none"
+    if isinstance(invariant, Limits):
+        shape = np.shape(invariant.rows)
+        if not ordered(invariant.places) or shape[1:] != (len(invariant.places),):
+            return "its limits have not one column for each of their places"
+        return ""
+    proofs = [one for demand, proof in invariant.excluded for one in (demand, *proof)]
+    for some in (*invariant.demands, *invariant.bounds, *proofs):
+        if not ordered([place for place, _ in some]) or any(count < 1 for _, count in some):
+            return "its amounts are not in order, or not positive"
+    return ""
 
 
 def _empty(net: Net, empty: Sequence[int]) -> str:
@@ -35,7 +59,7 @@ def _empty(net: Net, empty: Sequence[int]) -> str:
         if net.start[place] or place in net.open:
             return f"{net.places[place]} is marked at the start"
     for rule in net.rules:
-        if any(place in never for place, _ in rule.needs):
+        if _dead(rule, never):
             continue
         gains = [place for place, change in rule.changes if change > 0]
         gains += [to for place, to in rule.moves if place not in never]
@@ -45,8 +69,21 @@ def _empty(net: Net, empty: Sequence[int]) -> str:
     return ""
 
 
+def _dead(rule: Rule, never: set[int]) -> bool:
+    """Whether a rule needs, or takes, something where there is never anything."""
+    if any(place in never for place, _ in rule.needs):
+        return True
+    goes = dict(rule.moves)
+    for taken, change in rule.changes:
+        come = [place for place in (taken, *goes) if goes.get(place, place) == taken]
+        if change < 0 and all(place in never for place in come):
+            return True
+    return False
+
+
 def _limits(net: Net, invariant: Limits) -> str:
-    never, rows = set(invariant.empty), np.asarray(invariant.rows, np.int64)
+    never = set(invariant.empty)
+    rows = np.clip(np.asarray(invariant.rows), 0, OMEGA).astype(np.int64)
     column = {place: i for i, place in enumerate(invariant.places)}
     for target in net.targets:
         if any(place in never for place, _ in target):
@@ -62,7 +99,7 @@ def _limits(net: Net, invariant: Limits) -> str:
     )
     if not (rows >= start).all(axis=1).any():
         return "the start is below no limit"
-    rules = [rule for rule in net.rules if not any(place in never for place, _ in rule.needs)]
+    rules = [rule for rule in net.rules if not _dead(rule, never)]
     needs, changes, moves = _packed(rules, column, never)
     at = kernels.not_below(needs, changes, moves, rows)
     return f"{rules[at].name} leads out of the limits" if at >= 0 else ""
@@ -117,6 +154,8 @@ def _basis(net: Net, invariant: Basis) -> str:
     for demand in invariant.demands:
         wanted = dict(demand)
         helping = {number for place in wanted for number in adding.get(place, ())}
+        if sum(_ways(net.rules[number], wanted) for number in helping) > MOST_WAYS:
+            return "there are too many ways to a demand to look at"
         before = [one for number in helping for one in _before(net.rules[number], wanted)]
         if not shut.every(before):
             return "a rule leads to a demand from outside"
@@ -125,7 +164,7 @@ def _basis(net: Net, invariant: Basis) -> str:
 
 def _wrong_bounds(net: Net, invariant: Basis) -> Iterator[str]:
     never = set(invariant.empty)
-    rules = [rule for rule in net.rules if not any(place in never for place, _ in rule.needs)]
+    rules = [rule for rule in net.rules if not _dead(rule, never)]
     for weights in invariant.bounds:
         weight = dict(weights)
         if min(weight.values(), default=0) < 0 or any(place in net.open for place in weight):
@@ -199,6 +238,15 @@ def _adding(net: Net) -> dict[int, list[int]]:
         for place in {*gains, *(to for _, to in rule.moves)}:
             found.setdefault(place, []).append(number)
     return found
+
+
+def _ways(rule: Rule, wanted: Mapping[int, int]) -> int:
+    """How many markings there may be from which a rule leads to what is wanted."""
+    comes = dict.fromkeys(wanted, 1)
+    for _, to in rule.moves:
+        if to in comes:
+            comes[to] += 1
+    return prod(comb(count + comes[place] - 1, count) for place, count in wanted.items())
 
 
 def _before(rule: Rule, wanted: Mapping[int, int]) -> Iterator[dict[int, int]]:

@@ -34,9 +34,12 @@ def replayed(net: Net, run: Run) -> dict[int, int]:
 
 def _follow(net: Net, steps: tuple[Step, ...], tokens: dict[int, int]) -> None:
     """Make every step, and those in a row at once: what they need and change adds up."""
+    known: dict[int, tuple[dict[int, int], dict[int, int]]] = {}
     for one, times in steps:
+        if times < 1:
+            raise RefusedRunError(f"something happens {times} times")
         if not isinstance(one, int):
-            need, change = _added_up(net, one)
+            need, change = _added_up(net, one, known)
             for place, count in need.items():
                 # each time, what the times before it have changed is already gone
                 count -= min((times - 1) * change.get(place, 0), 0)
@@ -49,22 +52,31 @@ def _follow(net: Net, steps: tuple[Step, ...], tokens: dict[int, int]) -> None:
             _happen(net, net.rules[one], tokens)
 
 
-def _added_up(net: Net, steps: tuple[Step, ...]) -> tuple[dict[int, int], dict[int, int]]:
+def _added_up(
+    net: Net, steps: tuple[Step, ...], known: dict[int, tuple[dict[int, int], dict[int, int]]]
+) -> tuple[dict[int, int], dict[int, int]]:
     """What steps without moves need at their start, and what they change, all together."""
+    if id(steps) in known:
+        return known[id(steps)]
     need, change = dict[int, int](), dict[int, int]()
     for one, times in steps:
+        if times < 1:
+            raise RefusedRunError(f"something happens {times} times")
         if isinstance(one, int):
             rule = net.rules[one]
             if rule.moves:
                 raise RefusedRunError(f"{rule.name} moves tokens: its times do not add up")
             needs, changes = dict(rule.needs), dict(rule.changes)
+            for place, count in changes.items():
+                needs[place] = max(needs.get(place, 0), -count)  # what is taken has to be there
         else:
-            needs, changes = _added_up(net, one)
+            needs, changes = _added_up(net, one, known)
         for place, count in needs.items():
             lowest = change.get(place, 0) + min((times - 1) * changes.get(place, 0), 0)
             need[place] = max(need.get(place, 0), count - lowest)
         for place, count in changes.items():
             change[place] = change.get(place, 0) + times * count
+    known[id(steps)] = need, change
     return need, change
 
 
