@@ -6,7 +6,7 @@ import numpy as np
 
 from ropewalk.kernels import kernel
 from ropewalk.verify.population.engine.arrays import Arrays
-from ropewalk.verify.population.engine.forward_kernels import below
+from ropewalk.verify.population.engine.forward_tree import below
 
 
 @kernel

@@ -10,7 +10,7 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from ropewalk.verify.population.engine import forward_kernels as kernels
+from ropewalk.verify.population.engine import forward_tree as trees
 from ropewalk.verify.population.engine.arrays import arrays_of, start_of
 from ropewalk.verify.population.engine.equation import Distance
 from ropewalk.verify.population.engine.shortening import shortened
@@ -85,11 +85,11 @@ class Directed:
             self._push(node, float(left[nearest]), exact=True)
 
     def _follow(self, mark: np.ndarray, node: int) -> None:
-        count = kernels.follow(self._arrays, mark, self._out, self._by)
+        count = trees.follow(self._arrays, mark, self._out, self._by)
         some = self._out[:count]
         left = self._left(some)
         for i in range(count):
-            if left[i] < kernels.OMEGA:
+            if left[i] < trees.OMEGA:
                 self._add(some[i], int(self._by[i]), node, self._depth[node] + 1, float(left[i]))
 
     def _left(self, some: np.ndarray) -> np.ndarray:

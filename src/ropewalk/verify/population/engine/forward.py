@@ -5,8 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from ropewalk.verify.population.engine import forward_kernels as kernels
+from ropewalk.verify.population.engine import forward_tree as trees
 from ropewalk.verify.population.engine.arrays import arrays_of, start_of
-from ropewalk.verify.population.engine.forward_kernels import Tree
+from ropewalk.verify.population.engine.forward_tree import Tree
 from ropewalk.verify.population.engine.unfolding import Way
 from ropewalk.verify.population.engine.verdict import OMEGA, GaveUp, Limits, Safe
 from ropewalk.verify.population.net import Amounts, Net
@@ -24,26 +25,26 @@ class Forward:
         self._tree = _tree(len(net.places), len(net.rules), moving=net.moving)
         self._tree.marks[0] = start_of(net)
         self._tree.parent[0] = self._tree.chain[0] = -1
-        self._tree.counts[kernels.NODES] = self._tree.counts[kernels.ALIVE] = 1
-        self._tree.counts[kernels.STACK] = 1
-        self._tree.signs[0] = kernels.signs_of(self._tree.marks[0])
+        self._tree.counts[trees.NODES] = self._tree.counts[trees.ALIVE] = 1
+        self._tree.counts[trees.STACK] = 1
+        self._tree.signs[0] = trees.signs_of(self._tree.marks[0])
         self._begun, self._broad = False, broad
-        kernels.seat_all(self._tree)
+        trees.seat_all(self._tree)
 
     @property
     def nodes(self) -> int:
         """How many markings have been made."""
-        return int(self._tree.counts[kernels.NODES])
+        return int(self._tree.counts[trees.NODES])
 
     def turn(self, markings: int = TURN) -> Safe | Way | GaveUp | None:
         """Go on for some markings; None if there is no answer yet."""
         if not self._begun:
             self._begun = True
-            if kernels.on_target(self.arrays, self._tree.marks[0]):
+            if trees.on_target(self.arrays, self._tree.marks[0]):
                 return self._way(0)
         code = kernels.grow(self.arrays, self._tree, markings, self._broad)
         if code == kernels.TARGET:
-            return self._way(int(self._tree.counts[kernels.FOUND]))
+            return self._way(int(self._tree.counts[trees.FOUND]))
         if code == kernels.EMPTY:
             every = tuple(range(len(self.net.places)))
             return Safe(METHOD, Limits(every, self._limits()))
@@ -57,7 +58,7 @@ class Forward:
         steps, loops = list[int](), dict[int, Sequence[int]]()
         if self.net.moving:
             return start, Way((), {}, -1)
-        for node in tree.alive[: tree.counts[kernels.ALIVE]].tolist():
+        for node in tree.alive[: tree.counts[trees.ALIVE]].tolist():
             mark = tree.marks[node]
             if (mark >= tree.marks[0]).all() and ((mark == OMEGA) & (start != OMEGA)).any():
                 start[mark == OMEGA] = OMEGA
@@ -67,7 +68,7 @@ class Forward:
         return start, Way(tuple(steps), loops, -1)
 
     def _limits(self) -> np.ndarray:
-        alive = self._tree.alive[: self._tree.counts[kernels.ALIVE]]
+        alive = self._tree.alive[: self._tree.counts[trees.ALIVE]]
         return np.asarray(self._tree.marks[alive])
 
     def _larger(self) -> bool:
@@ -77,7 +78,7 @@ class Forward:
         twice = {name: _twice(array) for name, array in arrays.items()}
         twice["slots"][:] = 0
         self._tree = self._tree._replace(**twice)
-        kernels.seat_all(self._tree)
+        trees.seat_all(self._tree)
         return True
 
     def _way(self, node: int) -> Way:
@@ -118,7 +119,7 @@ def _tree(places: int, rules: int, *, moving: bool) -> Tree:
         alive=np.zeros(nodes, long),
         signs=np.zeros(nodes, np.uint64),
         stack=np.zeros(nodes, long),
-        steps=np.zeros(8 * nodes + 4 * kernels.LONGEST, long),
+        steps=np.zeros(8 * nodes + 4 * trees.LONGEST, long),
         loop_first=np.zeros(nodes, long),
         loop_last=np.zeros(nodes, long),
         need_end=np.zeros(nodes + 1, long),

@@ -53,6 +53,8 @@ def not_below(needs: Any, changes: Any, moves: Any, rows: Any) -> int:
                     after[moves[k, 1]] += rows[i, moves[k, 0]]
             for k in range(changes[rule, 0], changes[rule + 1, 0]):
                 after[changes[k, 0]] += changes[k, 1]
+            if below_zero(after):
+                continue  # it takes more than there ever is: it cannot happen
             # any number, less or more some, is any number
             for k in range(changes[rule, 0], changes[rule + 1, 0]):
                 if rows[i, changes[k, 0]] >= UNBOUNDED and kept(moves, rule, changes[k, 0]):
@@ -71,6 +73,15 @@ def not_below(needs: Any, changes: Any, moves: Any, rows: Any) -> int:
             if not found:
                 return rule
     return -1
+
+
+@kernel
+def below_zero(mark: Any) -> bool:
+    """Whether something is taken that is not there."""
+    for p in range(mark.shape[0]):
+        if mark[p] < 0:
+            return True
+    return False
 
 
 @kernel
