@@ -48,7 +48,7 @@ def test_every_example_is_unsafe_when_publications_may_be_lost(ropewalk: Run, na
 def test_a_run_is_told_in_the_names_of_the_model(ropewalk: Run) -> None:
     ran = ropewalk("population", "check", EXAMPLES / "lock.yaml", "--semantics", "local")
     assert ran.code == 1
-    assert "unsafe with 2 clients (2 worker)" in " ".join(ran.out.split())
+    assert "unsafe with 2 clients (worker: 2)" in " ".join(ran.out.split())
     assert "worker 1 (idle -> looking) subscribes to lock" in ran.out
     assert "two-holders: worker 1 and worker 2 are in holding" in ran.out
     told = ran.out[ran.out.index("tells more") :].splitlines()[1:]
@@ -159,3 +159,50 @@ def test_the_first_of_some_processes_is_heard_and_the_others_end() -> None:
     with pytest.raises(MemoryError):
         first_of([broken, broken], monotonic() + 60)
     assert "broke down (exit 3)" in str(first_of([lambda: os._exit(3)], monotonic() + 60))
+
+
+MODEL = """population: x
+messages: [m]
+topics: [t]
+clients:
+  k:
+    start: a
+    steps:
+      - a -> b: {publish: m, on: t}
+bad:
+  p: {in: b, at_least: 2}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("start: a", "start: z", [(6, "start 'z' is in no step: use a, b")]),
+        ("a -> b:", "a => b:", [(8, "is not one arrow between states")]),
+        ("publish: m", "publsh: m", [(8, "'publsh' is not known"), (8, "go together")]),
+        ("  k:\n", "  - k:\n", [(4, "clients is no map of kinds")]),
+        ("start: a", "start: a\n    count: 5000000", [(7, "at most 10,000, or any")]),
+        ("[m]", "[m, m]", [(2, "'m' is written twice in messages")]),
+        ("{in: b, at_least: 2}", "{}", [(10, "needs no clients")]),
+        ("population: x", "population: [x]", [(1, "the population's name")]),
+    ],
+)
+def test_one_fault_is_told_once(
+    ropewalk: Run, tmp_path: Path, old: str, new: str, told: list[tuple[int, str]]
+) -> None:
+    file = tmp_path / "x.yaml"
+    file.write_text(MODEL.replace(old, new, 1))
+    ran = ropewalk("population", "check", file, "--json")
+    assert ran.code == 2
+    found = [(one["where"]["line"], one["message"]) for one in ran.document["findings"]]
+    assert [line for line, _ in found] == [line for line, _ in told]
+    for (_, message), (_, part) in zip(found, told, strict=True):
+        assert part in message
+
+
+def test_a_slip_in_a_command_is_no_file(ropewalk: Run) -> None:
+    ran = ropewalk("population", "chek", EXAMPLES / "lock.yaml")
+    assert ran.code == 2
+    assert "'chek' is no file, and no command" in ran.err
+    ran = ropewalk("population", "net", EXAMPLES / "lock.yaml", "--json")
+    assert ran.code == 2

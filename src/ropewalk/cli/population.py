@@ -90,13 +90,18 @@ def net(
         from ropewalk.federation.saving import write_text
         from ropewalk.verify.population.spec import spec_text
 
+        if as_json and out == PIPE:
+            raise UsageError("--json goes with -o FILE: the net itself is no JSON")
         asked = _asked([path], semantics, bad or [])
         if len(asked) > 1:
             names = ", ".join(one.name for one in asked)
             raise UsageError(f"{path}: choose one of its patterns with --bad: {names}")
         made = asked[0].net
         if not made.targets:
-            raise UsageError(f"{path}: {asked[0].name} cannot come about by signs: there is no net")
+            name = asked[0].name
+            raise UsageError(
+                f"{path}: {name} is safe by signs: nothing leads to it, no net is left"
+            )
         if out == PIPE:
             say(spec_text(made))
             return
@@ -112,6 +117,10 @@ def _asked(paths: list[Path], semantics: str | None, bad: list[str]) -> "list[Qu
 
     found, faults = [], list[Finding]()
     for path in paths:
+        if not path.suffix and not path.exists():
+            raise UsageError(
+                f"{str(path)!r} is no file, and no command: use check FILE or net FILE"
+            )
         try:
             with progress(f"reading {path}"):
                 found += questions(path, semantics=semantics, bad=bad)
@@ -130,9 +139,9 @@ def decided(
     from ropewalk.verify.population.engine.deciding import LANES, prepare
     from ropewalk.verify.population.engine.verdict import GaveUp
 
+    prepare()
     begun = monotonic()
     until = begun + seconds
-    prepare()
     with progress(f"deciding {asked.name or asked.file}"):
         lanes = [_lane(asked.net, lane, until) for lane in LANES]
         first: Answer | str = first_of(

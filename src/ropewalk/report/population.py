@@ -24,7 +24,7 @@ def with_clients(told: Told) -> str:
     """
     if told.question.reduced is None:
         return f"{sum(told.clients.values()):,} tokens at the start in places with any number"
-    kinds = ", ".join(f"{count:,} {kind}" for kind, count in told.clients.items() if count)
+    kinds = ", ".join(f"{kind}: {count:,}" for kind, count in told.clients.items() if count)
     return f"{plural(sum(told.clients.values()), 'client')} ({kinds})"
 
 

@@ -40,7 +40,7 @@ def kinds_of(
     usual = {key: book.choice((key,), key, words, words[0]) for key, words in KIND_DEFAULTS.items()}
     if not isinstance(given, Mapping) or not given:
         where: At = ("clients",) if "clients" in book.value else ()
-        said = "clients names nobody" if where else "clients is missing"
+        said = "clients is no map of kinds" if where else "clients is missing"
         book.say("N003", where, f"{said}: write clients: {{KIND: {{start: STATE, steps: [...]}}}}")
         return {}
     return {name: _kind(book, name, names, usual) for name in given}
@@ -50,7 +50,7 @@ def _kind(book: Notes, name: str, names: _Names, usual: Mapping[str, str]) -> Ki
     at = ("clients", name)
     given = book.fields(at, name, _KEYS, "write {start: STATE, steps: [...]}")
     steps = tuple(_steps(book, at, names)) if "steps" in given else ()
-    start = _start(book, at, name) if given else ""
+    start = _start(book, at, name, steps) if given else ""
     states = _states(start, steps)
     least, more = _count(book, (*at, "count"), given)
     words: dict[str, Any] = {
@@ -69,11 +69,16 @@ def _kind(book: Notes, name: str, names: _Names, usual: Mapping[str, str]) -> Ki
     return kind
 
 
-def _start(book: Notes, at: At, name: str) -> str:
+def _start(book: Notes, at: At, name: str, steps: tuple[Step, ...]) -> str:
     try:
-        return book.name((*at, "start"), f"{name}: start", "write start: STATE")
+        found = book.name((*at, "start"), f"{name}: start", "write start: STATE")
     except Faulty:
         return ""
+    known = _states("", steps)
+    if known and found not in known:
+        said = f"{name}: start {found!r} is in no step"
+        book.say("N006", (*at, "start"), f"{said}: {near(found, known)}")
+    return found
 
 
 def _states(start: str, steps: tuple[Step, ...]) -> dict[str, int]:
@@ -90,7 +95,7 @@ def _count(book: Notes, at: At, given: Mapping[str, Any]) -> tuple[int, bool]:
     value = given.get("count", "any")
     if value == "any":
         return 0, True
-    found = re.fullmatch(r"(\d{1,6})(\+?)", str(value)) if type(value) in (int, str) else None
+    found = re.fullmatch(r"([0-9]{1,30})(\+?)", str(value)) if type(value) in (int, str) else None
     if found is None or (int(found[1]) == 0 and not found[2]):
         book.say("N011", at, f"count is {shown(value)}: {_COUNT}")
         return 0, True

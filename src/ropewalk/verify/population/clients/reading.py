@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from ropewalk.errors import PopulationError, UsageError
+from ropewalk.federation.showing import shown
 from ropewalk.federation.yaml_text import TextFault, parse
 from ropewalk.findings import Finding, Where
 from ropewalk.protocol.notebook import Faulty
@@ -92,18 +93,27 @@ def _made(book: Notes) -> Population | None:
         book.say("N003", 1, f"{what}: write population, messages, topics, clients, bad")
         return None
     book.fields((), "the file", KEYS, "")
-    name = book.name(("population",), "the population's name", "write population: NAME")
+    try:
+        name = book.name(("population",), "the population's name", "write population: NAME")
+    except Faulty:  # it has been noted; the rest is read all the same
+        name = ""
     messages = _named(book, "messages", "write messages: [NAME]")
     topics = _topics(book)
     brokers = _named(book, "brokers", "write brokers: [NAME]") or (ALONE,)
     links = tuple(_links(book, brokers, topics))
     kinds = kinds_of(book, topics, messages, brokers)
-    patterns = patterns_of(book, kinds, topics, messages, brokers)
+    patterns = patterns_of(book, kinds, topics, messages, brokers) if kinds else {}
     return Population(name, topics, messages, kinds, patterns, brokers, links, book.file)
 
 
 def _named(book: Notes, key: str, write: str) -> tuple[str, ...]:
-    return tuple(book.names((key,), key, write)) if key in book.value else ()
+    if key not in book.value:
+        return ()
+    said = book.get((key,))
+    for i, one in enumerate(said if isinstance(said, list) else ()):
+        if one in said[:i]:
+            book.say("N002", (key, i), f"{shown(one)} is written twice in {key}: keep one")
+    return tuple(book.names((key,), key, write))
 
 
 # --- topics -----------------------------------------------------------------------------------

@@ -29,13 +29,13 @@ def patterns_of(
         said = "bad names nothing that must never be" if where else "bad is missing"
         book.say("N003", where, f"{said}: write bad: {{NAME: {{in: STATE, at_least: 2}}}}")
         return {}
-    found = {}
+    found, sure = {}, not book.faults
     for name, said in given.items():
         at = ("bad", name)
         each: list[At] = [(*at, i) for i in range(len(said))] if isinstance(said, list) else [at]
-        if not each:
+        if not each or said == {}:
             book.say("N009", at, f"{name} needs no clients, so it is always there: {_SHAPE}")
-        needs = tuple(_need(book, one, kinds, topics, messages, brokers) for one in each)
+        needs = tuple(_need(book, one, kinds, topics, messages, brokers, sure) for one in each)
         found[name] = Pattern(name, needs, book.line(at))
     return found
 
@@ -47,12 +47,14 @@ def _need(
     topics: Mapping[str, Topic],
     messages: tuple[str, ...],
     brokers: tuple[str, ...],
+    sure: bool,
 ) -> Need:
     given = book.fields(at, "a need of a bad pattern", _KEYS, _SHAPE)
     of = book.among((*at, "kind"), kinds, "N009", "kind") or frozenset(kinds)
     known = list(dict.fromkeys(state for one in kinds.values() if one.name in of
                                for state in one.states))  # fmt: skip
-    states = book.among((*at, "in"), known, "N006", "state")
+    # with faults before, a state may be missing for those
+    states = book.among((*at, "in"), known, "N006", "state") if sure else frozenset[str]()
     if states:  # only kinds that have one of them can be meant
         of = frozenset(one for one in of if states & set(kinds[one].states))
     words: dict[str, Any] = {

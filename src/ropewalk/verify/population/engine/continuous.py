@@ -82,6 +82,13 @@ class Continuous:
             rules &= ~unused
             drains &= ~dry
 
+    def signs_exclude(self, demand: Amounts) -> bool:
+        """Whether the signs alone show that a demand cannot be met."""
+        asked = np.zeros(self._places, np.bool_)
+        asked[[place for place, _ in demand]] = True
+        rules, drains = np.ones(self._rules, np.bool_), np.ones(self._places, np.bool_)
+        return self._signs_exclude(asked, rules, drains)
+
     def _signs_exclude(self, asked: np.ndarray, rules: np.ndarray, drains: np.ndarray) -> bool:
         """Take away what the signs exclude; whether that is the demand itself."""
         marked, able = self._marked.copy(), np.zeros(self._rules, np.bool_)

@@ -15,6 +15,7 @@ from typing import Literal
 from ropewalk.verify.population.engine.arrays import start_of
 from ropewalk.verify.population.engine.backward import Backward
 from ropewalk.verify.population.engine.condensing import condensed
+from ropewalk.verify.population.engine.continuous import Continuous
 from ropewalk.verify.population.engine.directed import Directed
 from ropewalk.verify.population.engine.forward import Forward
 from ropewalk.verify.population.engine.slicing import sliced
@@ -212,7 +213,11 @@ def prepare() -> None:
     for name in ("highspy", "scipy.sparse"):
         import_module(name)
     net = Net(("a", "b"), (rule_of("go", takes={0: 1}, gives={1: 1}),), (1, 0), frozenset(), ())
-    Forward(net).turn()
+    found = Forward(net).turn()
+    assert isinstance(found, Safe)  # noqa: S101
+    objection(net, found.invariant)
+    objection(net, Basis(demands=(((1, 2),),)))
+    Continuous(net, start_of(net)).signs_exclude(((1, 2),))
     Backward(replace(net, targets=(((1, 2),),)), start_of(net), prune=False).turn()
 
 
