@@ -20,6 +20,10 @@ from ropewalk.verify.population.net import Net
 METHOD = "directed search"
 GREED = 2.0
 """What is left counts so many times what is done: runs are at most so many times too long."""
+MOST_LEFT = 1_000_000
+"""Markings times targets that are looked at at once: nets have thousands of both."""
+PYTHON_BYTES = 400
+"""What a marking takes beside its numbers."""
 MOST_KEPT = 64
 """Weights that are kept; the oldest go first."""
 
@@ -56,7 +60,7 @@ class Directed:
         for _ in range(markings):
             if not self._heap:
                 return GaveUp(METHOD, "all markings have been seen")
-            if len(self._marks) * 4 * len(self.net.places) > self._most:
+            if len(self._marks) * (4 * len(self.net.places) + PYTHON_BYTES) > self._most:
                 return GaveUp(METHOD, f"more than {self._most >> 20:,} MB of markings")
             _, _, node, exact = heappop(self._heap)
             mark = np.frombuffer(self._marks[node], np.int32)
@@ -94,7 +98,11 @@ class Directed:
 
     def _left(self, some: np.ndarray) -> np.ndarray:
         """The most that the weights which are kept say is left to do to the nearest target."""
-        return np.asarray(self._all_left(some).min(axis=1)) if len(some) else np.zeros(0)
+        block = max(1, MOST_LEFT // len(self._targets))
+        found = np.zeros(len(some))
+        for at in range(0, len(some), block):
+            found[at : at + block] = self._all_left(some[at : at + block]).min(axis=1)
+        return found
 
     def _all_left(self, some: np.ndarray) -> np.ndarray:
         """The same for each target."""
