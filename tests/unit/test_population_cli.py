@@ -206,3 +206,12 @@ def test_a_slip_in_a_command_is_no_file(ropewalk: Run) -> None:
     assert "'chek' is no file, and no command" in ran.err
     ran = ropewalk("population", "net", EXAMPLES / "lock.yaml", "--json")
     assert ran.code == 2
+
+
+def test_nothing_is_decided_if_its_evidence_could_not_be_written(
+    ropewalk: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ropewalk.cli.population.decided", lambda *_, **__: pytest.fail("decided"))
+    ran = ropewalk("population", EXAMPLES / "lock.yaml", "--evidence", tmp_path / "no" / "x.json")
+    assert ran.code == 2
+    assert "there is no folder" in ran.err

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from ropewalk.verify.population.engine import forward_tree as trees
 from ropewalk.verify.population.engine.deciding import Deciding, decide
 from ropewalk.verify.population.engine.forward import Forward
 from ropewalk.verify.population.engine.unfolding import unfolded
@@ -183,31 +184,24 @@ def test_what_a_rule_takes_of_moved_tokens_matters_even_if_it_does_not_ask() -> 
 
 
 def test_there_is_room_for_every_loop_that_one_marking_shows() -> None:
-    """Marking k is all but one place; the last rule is above all of them, and shows a loop each."""
-    size = 150
-    start = {0: 1}
+    """Marking k is all places but one; the last rule leads above all of them: a loop from each."""
+    size = 330
+    places = tuple(f"x{i}" for i in range(size))
     rules = [
-        rule_of(f"m{k}", takes={0: 1}, gives={1: 1, **{2 + i: 1 for i in range(size) if i != k}})
-        for k in range(size)
+        rule_of(
+            f"r{k}", takes={k + 1: 1}, gives={k: 1}, needs={i: 1 for i in range(size) if i != k}
+        )
+        for k in range(size - 1)
     ]
-    rules += [
-        rule_of(f"n{k}", takes={2 + i: 1 for i in range(size) if i != k}, needs={1: 1},
-                gives={2 + i: 1 for i in range(size) if i != (k + 1) % size})
-        for k in range(size)
-    ]  # fmt: skip
-    rules.append(rule_of("all", needs={1: 1}, gives={2 + i: 2 for i in range(size)}))
-    places = tuple(f"p{i}" for i in range(size + 2))
-    net = Net(
-        places, tuple(rules), tuple(start.get(p, 0) for p in range(size + 2)), frozenset(), ()
-    )
-    forward = Forward(replace(net, targets=(((0, 2),),)))
-    found = None
-    for _ in range(50):
-        found = forward.turn()
-        if found is not None:
-            break
-    assert isinstance(found, Safe)
-    assert objection(replace(net, targets=(((0, 2),),)), found.invariant) == ""
+    rules.append(rule_of("last", needs=dict.fromkeys(range(size - 1), 1), gives={size - 1: 1}))
+    forward = Forward(Net(places, tuple(rules), (0, *[1] * (size - 1)), frozenset(), ()))
+    for _ in range(3):
+        forward.turn()
+        tree = forward._tree
+        assert tree.counts[trees.NEEDS] <= len(tree.need_at)
+        assert tree.counts[trees.GAINS] <= len(tree.gain_at)
+        assert tree.counts[trees.STEPS] <= len(tree.steps)
+    assert tree.counts[trees.LOOPS] > 100
 
 
 def test_an_engine_that_says_what_is_wrong_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -67,6 +67,8 @@ def check(
     with contract("population", as_json=as_json):
         if not isfinite(seconds):
             raise UsageError(f"--seconds {seconds}: write a number of seconds")
+        if evidence is not None and not evidence.absolute().parent.is_dir():
+            raise UsageError(f"{evidence}: there is no folder {evidence.parent}: make it first")
         asked = _asked(paths, semantics, bad or [])
         found = [decided(one, seconds, rival=rival) for one in asked]
         if evidence is not None:
