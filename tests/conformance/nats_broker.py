@@ -15,9 +15,9 @@ from nats.errors import NoRespondersError
 from nats.errors import TimeoutError as NatsTimeoutError
 
 from ropewalk.agent.brokers.contract import Headers
-from ropewalk.agent.brokers.names import from_nats, patterns_to_nats, to_nats
 from ropewalk.agent.brokers.nats import NatsLane, NatsLocal
 from ropewalk.agent.drive.nats_client import settled
+from ropewalk.federation.spelling import from_nats, patterns_to_nats, to_nats
 from tests.conformance.makes import PASSWORD, USER, Broker, Got, Make, free_port
 
 LEAVES: dict[int, int] = {}

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ropewalk.agent.brokers import names
+from ropewalk.federation import spelling as names
 from ropewalk.agent.brokers.contract import Outgoing
 from ropewalk.agent.brokers.nats.codec import Parser, read_headers, write_headers
 from ropewalk.agent.deliveries import Deliveries, Delivery

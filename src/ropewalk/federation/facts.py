@@ -12,6 +12,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from ropewalk.federation.arrays import Graph, TopicTable, graph_of, topic_table_of
+from ropewalk.federation.bridges import Bridge as Bridge
+from ropewalk.federation.bridges import Prefixes as Prefixes
 from ropewalk.federation.contracts import DEFAULT
 from ropewalk.federation.contracts import Contract as Contract
 from ropewalk.federation.contracts import Order as Order
@@ -31,7 +33,8 @@ from ropewalk.federation.kinds import (
 from ropewalk.federation.latencies import Histogram as Histogram
 from ropewalk.federation.latencies import Jitter as Jitter
 from ropewalk.federation.limits import Placement
-from ropewalk.federation.source import Source
+from ropewalk.federation.source import Source, written_at
+from ropewalk.findings import Where
 
 Make = Literal["nats", "mosquitto", "rabbitmq"]
 
@@ -138,6 +141,8 @@ class Broker:
     """The underlay node it is attached to; default: the nearest."""
     risk_groups: tuple[Name, ...] = ()
     """What it shares its fate with."""
+    written: dict[str, Reference] = field(default_factory=dict)
+    """Where it was read, FILE:LINE: the `entry`, and fields with lines of their own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,40 +168,6 @@ class Link:
     """How latencies spread around latency_ms; default: they do not."""
     histogram: Histogram | None = None
     """Latencies as they were measured, the next broker's own time included, instead of the rest."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prefixes:
-    """What a bridge puts before a topic name on its own side and on the far side."""
-
-    __pydantic_config__ = CLOSED
-    local: str = ""
-    """Put before the name at the bridge's own broker."""
-    remote: str = ""
-    """Put before the name at the far broker."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bridge:
-    """What a native broker does by itself: it floods topics that match over to another broker."""
-
-    __pydantic_config__ = CLOSED
-    from_: Annotated[Reference, Field(alias="from")]
-    """The broker that holds the bridge's configuration."""
-    to: Reference
-    """The broker it connects to."""
-    patterns: Annotated[tuple[Reference, ...], Field(min_length=1)] = ("#",)
-    """Which topics it carries."""
-    direction: Literal["in", "out", "both"] = "out"
-    """Seen from the broker that holds it: out sends, in fetches."""
-    qos: Annotated[int, Field(strict=True, ge=0, le=2)] = 0
-    """MQTT quality of service."""
-    prefixes: Prefixes = Prefixes()
-    """How topic names change on the way."""
-    max_hops: Annotated[int, Field(strict=True, ge=1)] | None = None
-    """How many bridges a message may cross; default: no limit."""
-    addresses: tuple[Reference, ...] = ()
-    """Where it connects when the first fails, in order: brokers or HOST:PORT."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -277,6 +248,10 @@ class Topic:
     """What it promises."""
     protocol: Reference | None = None
     """The protocol that its messages follow."""
+    assumed: bool = False
+    """Nobody stated it: bridges carry it, and whoever may publish it or be served is listed."""
+    written: dict[str, Reference] = field(default_factory=dict)
+    """Where it was read, FILE:LINE: the `entry`, and fields with lines of their own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -388,6 +363,12 @@ class Federation:
     def source(self) -> Source:
         """Where each fact was written; of no file for a federation made in memory."""
         return Source()
+
+    def where(self, section: str, index: int, field: str = "entry") -> Where:
+        """Where an entry was written: in the file that it was read from, else in this one."""
+        entries = getattr(self, section)
+        entry = entries[index] if isinstance(entries, tuple) else tuple(entries.values())[index]
+        return written_at(entry, field) or self.source.where(section, index)
 
     def written_in(self, source: Source) -> "Federation":
         """This federation, told where its facts were written."""

@@ -22,12 +22,13 @@ from ropewalk.federation.shape import explain
 from ropewalk.federation.yaml_text import parse
 from ropewalk.findings import Finding, Where
 
-VERSION = b"3"
+VERSION = b"4"
 _VERSION_KEY = b"ropewalk.large"
 _REST = "federation.yaml"
 
 _TEXTS = pa.list_(pa.string())
 _NUMBERS = pa.list_(pa.float64())
+_PLACES = pa.map_(pa.string(), pa.string())
 _CLIENTS = {"publishers": "publisher_clients", "subscribers": "subscriber_clients"}
 """Beside the column of brokers, one of their clients' names; null where a topic names none."""
 
@@ -51,6 +52,7 @@ TABLES = {
             ("xy", _NUMBERS),
             ("node", pa.string()),
             ("risk_groups", _TEXTS),
+            ("written", _PLACES),
         ]
     ),
     "links": pa.schema(
@@ -100,6 +102,8 @@ TABLES = {
                 ),
             ),
             ("protocol", pa.string()),
+            ("assumed", pa.bool_()),
+            ("written", _PLACES),
         ]
     ),
 }
@@ -174,11 +178,13 @@ def _rows(file: Path) -> list[dict[str, Any]]:
 
 
 def _without_nulls(fields: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    return {
-        key: _without_nulls(value.items()) if type(value) is dict else value
-        for key, value in fields
-        if value is not None
-    }
+    return {key: _cell(key, value) for key, value in fields if value is not None}
+
+
+def _cell(key: str, value: Any) -> Any:
+    if key == "written":
+        return dict(value)  # Arrow gives maps as pairs
+    return _without_nulls(value.items()) if type(value) is dict else value
 
 
 def _named(entries: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:

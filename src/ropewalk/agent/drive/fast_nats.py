@@ -12,10 +12,10 @@ from secrets import token_hex
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from ropewalk.agent.brokers.names import patterns_to_nats, to_nats
 from ropewalk.agent.brokers.nats.codec import Message, Parser
 from ropewalk.agent.drive.clients import BACK_S, CONNECT_S, Options, unreachable
 from ropewalk.agent.drive.window import Window
+from ropewalk.federation.spelling import patterns_to_nats, to_nats
 
 SWEEP_S = 0.025
 

@@ -15,9 +15,9 @@ from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 
 from ropewalk.agent.brokers.contract import Headers
-from ropewalk.agent.brokers.names import from_nats, patterns_to_nats, to_nats
 from ropewalk.agent.drive.clients import BACK_S, CONNECT_S, OnMessage, Options, unreachable
 from ropewalk.agent.drive.window import Window
+from ropewalk.federation.spelling import from_nats, patterns_to_nats, to_nats
 
 SWEEP_S = 0.025
 

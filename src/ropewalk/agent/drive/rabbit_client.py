@@ -12,9 +12,9 @@ from aiormq.exceptions import AMQPError
 from pamqp.commands import Basic
 
 from ropewalk.agent.brokers.contract import Headers
-from ropewalk.agent.brokers.names import from_amqp, pattern_to_amqp, to_amqp
 from ropewalk.agent.drive.clients import BACK_S, CONNECT_S, OnMessage, Options, unreachable
 from ropewalk.agent.drive.window import Window
+from ropewalk.federation.spelling import from_amqp, pattern_to_amqp, to_amqp
 
 EXCHANGE = "amq.topic"
 QUEUE_MS = 300_000

@@ -15,7 +15,7 @@ from msgspec import Struct
 from ropewalk.agent.brokers.contract import PREFIX, Incoming
 from ropewalk.agent.brokers.mqtt.connection import Connection
 from ropewalk.agent.brokers.mqtt.packets import PUBACK, PUBCOMP, PUBREC, Publish, ack
-from ropewalk.agent.brokers.names import cover
+from ropewalk.federation.spelling import cover
 from ropewalk.federation.topics import common
 
 _MOST_IDENTIFIER = 0xFFFFFFF

@@ -13,9 +13,9 @@ from secrets import token_hex
 from typing import Any
 
 from ropewalk.agent.brokers.contract import Access
-from ropewalk.agent.brokers.names import pattern_from_nats
 from ropewalk.agent.brokers.nats.codec import Message
 from ropewalk.agent.brokers.nats.connection import Connection, RefusedError, connect
+from ropewalk.federation.spelling import pattern_from_nats
 
 ANSWER_S = 2.0
 AT_ONCE = 256

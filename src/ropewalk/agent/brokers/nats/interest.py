@@ -8,7 +8,7 @@ itself is the subscriber's name.
 from collections.abc import Callable, Sequence
 
 from ropewalk.agent.brokers.contract import PREFIX
-from ropewalk.agent.brokers.names import pattern_from_nats, to_nats
+from ropewalk.federation.spelling import pattern_from_nats, to_nats
 from ropewalk.federation.topics import common
 from ropewalk.overlay.rules import matches
 

@@ -18,13 +18,13 @@ from urllib.parse import urlsplit
 
 from ropewalk.agent.brokers.contract import Access, Ears, Headers, Incoming, Outgoing
 from ropewalk.agent.brokers.gathering import Gathered
-from ropewalk.agent.brokers.names import cover, from_nats, patterns_to_nats, to_nats
 from ropewalk.agent.brokers.nats.admin import disconnect
 from ropewalk.agent.brokers.nats.codec import MSG_ID, Message, read_headers, write_headers
 from ropewalk.agent.brokers.nats.connection import HELLO_S, Connection, RefusedError, connect
 from ropewalk.agent.brokers.nats.interest import Interest, Wants, read_line, subject_of
 from ropewalk.agent.brokers.nats.monitoring import monitor_of
 from ropewalk.agent.brokers.retry import Keeper
+from ropewalk.federation.spelling import cover, from_nats, patterns_to_nats, to_nats
 from ropewalk.overlay.rules import matches
 
 KNOWN = 65_536

@@ -21,9 +21,9 @@ from typing import Any
 from pamqp import commands
 
 from ropewalk.agent.brokers.contract import PREFIX
-from ropewalk.agent.brokers.names import pattern_to_amqp
 from ropewalk.agent.brokers.rabbitmq.wire import Wire
 from ropewalk.errors import UsageError
+from ropewalk.federation.spelling import pattern_to_amqp
 from ropewalk.federation.topics import common
 
 MOST_KEY_BYTES = 255

@@ -14,7 +14,6 @@ from pamqp import commands
 
 from ropewalk.agent.brokers.contract import Access, Ears, Incoming, Outgoing
 from ropewalk.agent.brokers.gathering import hand_over
-from ropewalk.agent.brokers.names import from_amqp
 from ropewalk.agent.brokers.rabbitmq import properties
 from ropewalk.agent.brokers.rabbitmq.admin import disconnect
 from ropewalk.agent.brokers.rabbitmq.backoff import Backoff, until
@@ -24,6 +23,7 @@ from ropewalk.agent.brokers.rabbitmq.ledger import Acks
 from ropewalk.agent.brokers.rabbitmq.management import Management
 from ropewalk.agent.brokers.rabbitmq.post import Post
 from ropewalk.agent.brokers.rabbitmq.wire import CLOSE_S, LostError, Wire
+from ropewalk.federation.spelling import from_amqp
 
 _log = logging.getLogger(__name__)
 _DURABLE, _LIVE, _WORDS = 1, 2, 3

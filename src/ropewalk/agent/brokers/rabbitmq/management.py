@@ -11,7 +11,7 @@ from urllib.parse import quote, urlsplit
 import msgspec
 
 from ropewalk.agent.brokers.contract import PREFIX, Access, Ears
-from ropewalk.agent.brokers.names import pattern_from_amqp
+from ropewalk.federation.spelling import pattern_from_amqp
 
 _log = logging.getLogger(__name__)
 _ANSWER_S = 5.0

@@ -8,13 +8,13 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from ropewalk.agent.brokers.contract import Outgoing
-from ropewalk.agent.brokers.names import to_amqp
 from ropewalk.agent.brokers.rabbitmq import frames, properties
 from ropewalk.agent.brokers.rabbitmq.backoff import until
 from ropewalk.agent.brokers.rabbitmq.frames import Confirm
 from ropewalk.agent.brokers.rabbitmq.layout import MOST_KEY_BYTES, Layout
 from ropewalk.agent.brokers.rabbitmq.ledger import Confirms
 from ropewalk.agent.brokers.rabbitmq.wire import Wire
+from ropewalk.federation.spelling import to_amqp
 
 _log = logging.getLogger(__name__)
 _CHANNEL = 1

@@ -1,0 +1,123 @@
+"""What one configuration file says, before it is known which brokers its addresses mean."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from ropewalk.federation.bridges import BridgeKind, Choice
+from ropewalk.federation.facts import Make
+from ropewalk.findings import Finding, Severity, Where
+
+Direction = Literal["in", "out", "both"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Address:
+    """Where a broker is said to be, and the line that says so; never with a user or password."""
+
+    host: str
+    port: int
+    where: Where
+    make: Make
+    space: str = ""
+    """The virtual host or account there; empty: the make's default one."""
+    secure: bool = False
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.port}" + (f" ({self.space})" if self.space else "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerDraft:
+    """A broker, or of one with several virtual hosts or accounts one of these.
+
+    `host` is what they have in common: the server's own name, the same for each of its spaces.
+    """
+
+    name: str
+    make: Make
+    where: Where
+    host: str
+    space: str = ""
+    """Its virtual host or account; empty: the make's default one."""
+    listens: tuple[tuple[str, int], ...] = ()
+    """Hosts and ports it listens at; host empty: all of the machine's."""
+    aliases: tuple[str, ...] = ()
+    """Host names and cluster names that addresses may call it by."""
+    secure: bool = False
+    risk_groups: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BridgeDraft:
+    """A connection's patterns of one direction and one renaming."""
+
+    at: str
+    """The name of the draft of the broker that holds it."""
+    far: tuple[Address, ...] | str
+    """Where it connects, in the order that is written; or a draft's name, where that is known."""
+    name: str
+    kind: BridgeKind
+    where: Where
+    patterns: tuple[str, ...] = ("#",)
+    excepts: tuple[str, ...] = ()
+    direction: Direction = "out"
+    qos: int = 0
+    local: str = ""
+    remote: str = ""
+    max_hops: int | None = None
+    choice: Choice = "first"
+    echoes: bool = False
+    lines: Mapping[str, Where] = field(default_factory=dict)
+    """Fields with lines of their own: addresses, max_hops, direction."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicDraft:
+    """A topic that somebody stated, or (`assumed`) that a configuration only makes likely.
+
+    Ends are names of drafts, or addresses, each with a client's name or None.
+    """
+
+    name: str
+    where: Where
+    publishers: tuple[tuple[str | Address, str | None], ...] = ()
+    subscribers: tuple[tuple[str | Address, str | None], ...] = ()
+    assumed: bool = False
+
+
+@dataclass(slots=True)
+class Drafts:
+    """All that was read so far, and what there is to say about it.
+
+    A fault makes the whole unreadable; whoever notes one goes on reading, so that all are told.
+    """
+
+    brokers: list[BrokerDraft] = field(default_factory=list)
+    bridges: list[BridgeDraft] = field(default_factory=list)
+    topics: list[TopicDraft] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    included: set[str] = field(default_factory=set)
+    """Files that others include: they are no brokers of their own."""
+
+    def fault(self, where: Where, code: str, message: str) -> None:
+        """Something that cannot be read as it was meant: what is wrong, and what to write."""
+        self.findings.append(Finding(code, message, where, "error"))
+
+    def warn(self, where: Where, code: str, message: str) -> None:
+        """Something that a broker will not do as it was meant."""
+        self.findings.append(Finding(code, message, where, "warning"))
+
+    def aside(self, where: Where, what: str, why: str) -> None:
+        """Something that a federation file has no room for: `what` is it, `why` is it left out."""
+        self.note(where, "C010", f"not modelled: {what}: {why}")
+
+    def note(self, where: Where, code: str, message: str, severity: Severity = "note") -> None:
+        """Anything else worth knowing."""
+        self.findings.append(Finding(code, message, where, severity))
+
+    @property
+    def faults(self) -> list[Finding]:
+        """What makes it unreadable."""
+        return [one for one in self.findings if one.severity == "error"]
