@@ -3,6 +3,7 @@
     RopewalkError
     ├── InputError            what was given cannot be used; carries findings (exit 2)
     │   ├── FederationError   a federation file with faults, all of them
+    │   ├── ConfigurationError  brokers' own configuration files with faults, all of them
     │   ├── ProtocolError     a protocol file with faults, all of them
     │   ├── PopulationError   a population file or a net with faults, all of them
     │   └── SmvError          an SMV text with faults, or with what is not supported
@@ -35,6 +36,10 @@ class InputError(RopewalkError):
 
 class FederationError(InputError):
     """A federation file with faults; all of them are in `findings`, in line order."""
+
+
+class ConfigurationError(InputError):
+    """Brokers' own configuration files with faults; all are in `findings`, in line order."""
 
 
 class ProtocolError(InputError):

@@ -114,6 +114,12 @@ def federations(draw: st.DrawFn) -> Federation:
                     direction=st.sampled_from(["in", "out", "both"]),
                     prefixes=st.builds(Prefixes, local=st.text(max_size=3).filter(_encodable)),
                     max_hops=st.none() | st.integers(1, 9),
+                    name=st.none() | st.sampled_from(["up", "to-b"]),
+                    kind=st.sampled_from(["bridge", "federation", "leaf", "gateway"]),
+                    except_=st.sampled_from([(), ("a/#",)]),
+                    choice=st.sampled_from(["first", "next", "any"]),
+                    echoes=st.booleans(),
+                    written=st.sampled_from([{}, {"entry": "m.conf:3", "max_hops": "m.conf:4"}]),
                 ),
                 max_size=2,
             ).map(tuple)

@@ -7,11 +7,11 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ropewalk.federation import spelling as names
 from ropewalk.agent.brokers.contract import Outgoing
 from ropewalk.agent.brokers.nats.codec import Parser, read_headers, write_headers
 from ropewalk.agent.deliveries import Deliveries, Delivery
 from ropewalk.agent.fragments import Desk, cut
+from ropewalk.federation import spelling as names
 from ropewalk.overlay.events import Deliver
 from ropewalk.overlay.lane import Kept
 from ropewalk.overlay.rules import matches

@@ -15,6 +15,7 @@ from ropewalk.cli import (
     demo,
     diff,
     explain,
+    export,
     fault,
     generate,
     lab,
@@ -38,7 +39,7 @@ class Verbs(typer.core.TyperGroup):
     """Lists the verbs in the order in which they are used; typer would put groups last."""
 
     ORDER = (
-        *("new", "generate", "read", "verify", "diff", "smv", "route", "paths"),
+        *("new", "generate", "read", "verify", "diff", "export", "smv", "route", "paths"),
         *("place", "protocol", "population", "pipeline", "lab", "fault", "agent", "trace"),
         *("explain", "schema", "demo"),
     )
@@ -67,6 +68,7 @@ app.add_typer(generate.app, name="generate")
 app.command("read")(read.read)
 app.command("verify")(verify.verify)
 app.command("diff")(diff.diff)
+app.command("export")(export.export)
 app.command("smv")(smv.smv)
 app.add_typer(route.app, name="route")
 app.command("paths")(paths.paths)

@@ -1,6 +1,6 @@
 """Federations from and to what a command line names: files, folders, or `-` for the pipes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,6 +13,9 @@ from ropewalk.report.document import Document
 
 if TYPE_CHECKING:
     from ropewalk.federation import Federation
+    from ropewalk.federation.readers.reading import Reading
+    from ropewalk.federation.readers.recognise import Family
+    from ropewalk.findings import Finding
 
 PIPE = Path("-")
 
@@ -22,10 +25,29 @@ Source = Annotated[
 
 
 def load_from(path: Path, *, max_mb: float) -> "Federation":
-    """Load the federation that an argument names."""
+    """Load the federation that an argument names, from brokers' own files as well."""
     from ropewalk.federation import load
 
+    if read := read_from([path]):
+        return read.federation
     return load("/dev/stdin" if path == PIPE else path, max_mb=max_mb)
+
+
+def read_from(
+    paths: Sequence[Path],
+    *,
+    mapping: Path | None = None,
+    name: str | None = None,
+    family: "Family | None" = None,
+) -> "Reading | None":
+    """What brokers' own configuration files say; None if the paths are a federation's file."""
+    if list(paths) == [PIPE]:
+        return None
+    from ropewalk.federation.readers.reading import is_native, read_native
+
+    if len(paths) == 1 and family is None and mapping is None and not is_native(paths[0]):
+        return None
+    return read_native(paths, mapping=mapping, name=name, family=family)
 
 
 @contextmanager
@@ -63,13 +85,25 @@ def _write(document: Document, sarif: Path | None, junit: Path | None) -> None:
         typer.echo(f"ropewalk {document.command}: {error}", err=True)
 
 
-def deliver(command: str, federation: "Federation", out: Path, *, as_json: bool) -> None:
-    """Write a federation where `-o` says, and say so; through a pipe it is all that is said."""
+def deliver(
+    command: str,
+    federation: "Federation",
+    out: Path,
+    *,
+    as_json: bool,
+    findings: "Sequence[Finding]" = (),
+) -> None:
+    """Write a federation where `-o` says, and say so; through a pipe it is all that is said.
+
+    What there is to say about it goes to stderr then.
+    """
     from ropewalk.federation import save
     from ropewalk.federation.dump import dump
     from ropewalk.report.tables import summary_line, summary_of
 
     if out == PIPE and not as_json:
+        for one in findings:
+            typer.echo(str(one), err=True)
         say(dump(federation))
         return
     summary = {**summary_of(federation), "file": None if out == PIPE else str(out)}
@@ -78,4 +112,4 @@ def deliver(command: str, federation: "Federation", out: Path, *, as_json: bool)
     else:
         save(federation, out)
     text = f"Wrote {out}: {summary_line(summary)}."
-    finish(Document(command, "ok", summary), as_json=as_json, text=text)
+    finish(Document(command, "ok", summary, findings), as_json=as_json, text=text)

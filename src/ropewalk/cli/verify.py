@@ -10,8 +10,10 @@ import typer
 
 from ropewalk.cli import latency as slow
 from ropewalk.cli.contract import Json, contract, finish, progress
-from ropewalk.cli.files import PIPE, Source, load_from, reported
+from ropewalk.cli.files import PIPE, Source, load_from, read_from, reported
 from ropewalk.cli.logic import NODES, Asked, answered
+from ropewalk.cli.native import confirmed, with_reading
+from ropewalk.cli.read import Map
 from ropewalk.errors import UsageError
 from ropewalk.report.document import Document
 
@@ -84,6 +86,13 @@ Resend = Annotated[
 Nodes = Annotated[
     int, typer.Option(min=1, help="Properties: nodes of decision diagrams; more is exit 3.")
 ]
+Confirm = Annotated[
+    bool,
+    typer.Option(
+        "--confirm",
+        help="Play what is found of bridges on real brokers, started from the files as read.",
+    ),
+]
 Sarif = Annotated[Path | None, typer.Option(help="Also write a SARIF report.")]
 Junit = Annotated[Path | None, typer.Option(help="Also write a JUnit report.")]
 
@@ -118,13 +127,16 @@ def verify(
     retries: slow.Retries = None,
     stats: slow.Stats = None,
     latency_from: slow.Measured = None,
+    confirm: Confirm = False,
+    mapping: Map = None,
     as_json: Json = False,
 ) -> None:
     """Check a federation: the file, and what becomes of every topic under every failure.
 
     Every fault of the file is told at once. Then every publisher and subscriber of every topic:
     delivered, in a loop, dropped, sent back, or cut off by a failure that no routing could survive.
-    Then what topics promise: whether overlay, bridges and brokers can keep it.
+    Then what topics promise: whether overlay, bridges and brokers can keep it. Brokers' own
+    files, or a folder of them, are read as `ropewalk read` does.
 
     With --ltl, --ctl, --spec or --property, those properties are decided instead: failures and
     recoveries mixed with delivery, clients that move, news that spreads. The file may be a model
@@ -147,7 +159,7 @@ def verify(
             nodes,
         )
         if asked or path.suffix == ".smv":
-            if observed or fix or out or routes or most_hops or strict or latency:
+            if observed or fix or out or routes or most_hops or strict or latency or confirm:
                 raise UsageError("properties go with --failures, --pairs, --table, --budget only")
             with progress(f"deciding properties of {path}"):
                 done, text = answered(path, asked)
@@ -172,7 +184,8 @@ def verify(
         if routes is not None and table is not None:
             raise UsageError("--routes and --table: give one of them")
         with progress(f"verifying {path}"):
-            federation = _loaded(path)
+            reading = read_from([path], mapping=mapping)
+            federation = reading.federation if reading else _loaded(path)
             given = _stored(routes, federation) if routes else _table(table, federation)
             if given is not None and given.patches is not None and failures is None:
                 failures = given.patches.tables.network.ahead.texts() or ["none"]
@@ -183,8 +196,12 @@ def verify(
                 also = (slow.CHECKED,) if latency else ()
                 done, text = _told(result, fix=fix, out=out, also=also)
                 done, text = _with_protocols(done, text, federation, path)
+                if reading is not None:
+                    done, text = with_reading(done, text, reading)
                 if latency:
                     done, text = slow.with_latency(done, text, federation, given, pairs, wishes)
+        if confirm:
+            done, text = confirmed(done, text, federation, reading, mapping)
         done = replace(done, summary={**done.summary, **_seconds(start)})
         told.append(done)
         finish(done, as_json=as_json, text=text)

@@ -53,6 +53,8 @@ class Bridge:
     """How many bridges a message may cross; default: no limit."""
     addresses: tuple[Reference, ...] = ()
     """Where it connects when the first fails, in order: brokers or HOST:PORT."""
+    reached_at: tuple[Reference, ...] = ()
+    """HOST:PORT of `to` and of each of addresses, where they are not those of their brokers."""
     choice: Choice = "first"
     """Of `to` and addresses: always the first that is up, on failure the next, or any of them."""
     echoes: bool = False

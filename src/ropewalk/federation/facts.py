@@ -137,6 +137,12 @@ class Broker:
     """Its own place in degrees, where it is not its site's."""
     xy: Plane | None = None
     """Its own place on a plane, where it is not its site's."""
+    server: Reference | None = None
+    """The server that it is a part of, where several virtual hosts or accounts share one."""
+    space: Reference | None = None
+    """Its virtual host or account there; default: its make's default one."""
+    cluster: Reference | None = None
+    """Its cluster, as its make names it."""
     node: Reference | None = None
     """The underlay node it is attached to; default: the nearest."""
     risk_groups: tuple[Name, ...] = ()

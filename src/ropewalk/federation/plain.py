@@ -4,7 +4,7 @@ from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import cache
 from typing import Any
 
-from ropewalk.federation.facts import Takeover
+from ropewalk.federation.facts import Federation, Takeover
 
 
 def plain(value: Any) -> Any:
@@ -34,11 +34,11 @@ def plain(value: Any) -> Any:
 @cache
 def _layout(record: type) -> tuple[tuple[str, str, Any], ...]:
     """Name, label in the file and default of each field of a record."""
-    return tuple((one.name, _label(one), _default(one)) for one in fields(record))
+    return tuple((one.name, _label(one, record), _default(one)) for one in fields(record))
 
 
-def _label(one: Field[Any]) -> str:
-    return "federation" if one.name == "name" else one.name.rstrip("_")
+def _label(one: Field[Any], record: type) -> str:
+    return "federation" if one.name == "name" and record is Federation else one.name.rstrip("_")
 
 
 def _default(one: Field[Any]) -> Any:

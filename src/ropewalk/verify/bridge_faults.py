@@ -1,33 +1,38 @@
 """What is wrong with bridges: loops, copies and gaps, with the ways that messages take."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from ropewalk.federation.arrays import broker_of
 from ropewalk.federation.names import Failure
 from ropewalk.federation.topics import common
-from ropewalk.findings import Finding
+from ropewalk.findings import Finding, Severity
 from ropewalk.routing.ground import connected_parts
-from ropewalk.verify.bridges import Floods, bridged_pairs, examples
-from ropewalk.verify.demand import Demand
 from ropewalk.verify.flood import SOURCE, Flood, Place
+from ropewalk.verify.floods import Floods, Pair
 from ropewalk.verify.verdicts import Verdict
 
+MOST_WAYS = 50
 SHOWN = 4
 """Places of a way that grows for ever; nobody needs all of them."""
 
 
 def bridge_findings(
-    floods: Floods, bridged: Demand, damaged: Iterable[Floods]
+    floods: Floods,
+    pairs: Sequence[Pair],
+    usual: Sequence[Verdict],
+    others: Sequence[tuple[Floods, Sequence[Verdict]]],
 ) -> Iterator[Finding]:
     """Everything that is wrong, each once; of failures, what the bridges could survive."""
-    damaged = list(damaged)
-    looped: set[frozenset[tuple[str, int]]] = set()
-    for one in (floods, *damaged):
+    looped: set[frozenset[int]] = set()
+    for one, _ in ((floods, usual), *others):
         yield from _loops(one, looped)
-    yield from _copies(floods)
-    told: set[tuple[str, str, int]] = set()
-    for one in (floods, *damaged):
-        yield from _gaps(one, bridged, told)
+    copied: set[tuple[str, str, str]] = set()
+    for one, _ in ((floods, usual), *others):
+        yield from _copies(one, copied)
+    told: set[Pair] = set()
+    for one, fates in ((floods, usual), *others):
+        yield from _gaps(one, pairs, fates, told)
     yield from _unserved(floods)
 
 
@@ -36,16 +41,16 @@ def _published(floods: Floods) -> Iterator[tuple[str, str, Flood]]:
     for topic, facts in floods.federation.topics.items():
         homes = [floods.home(broker_of(one), "publishers") for one in facts.publishers]
         for source in dict.fromkeys(one for one in homes if one is not None):
-            for name in examples(floods, topic):
+            for name in floods.examples(topic):
                 yield topic, source, floods.of(source, name)
 
 
-def _loops(floods: Floods, told: set[frozenset[tuple[str, int]]]) -> Iterator[Finding]:
+def _loops(floods: Floods, told: set[frozenset[int]]) -> Iterator[Finding]:
     """A finding per cycle of bridges, at the line of its first bridge, with all its topics."""
-    looped: dict[frozenset[tuple[str, int]], tuple[Flood, list[str]]] = {}
+    looped: dict[frozenset[int], tuple[Flood, list[str]]] = {}  # either way round is one loop
     for topic, _, found in _published(floods):
         if found.loop:
-            cycle = frozenset((one.broker, one.bridge) for one in found.loop)
+            cycle = frozenset(one.bridge for one in found.loop)
             looped.setdefault(cycle, (found, []))[1].append(topic)
     for cycle, (found, topics) in looped.items():
         if cycle not in told:
@@ -62,74 +67,170 @@ def _loop(floods: Floods, found: Flood, topics: list[str]) -> Finding:
         what = "goes round in a loop of bridges"
         way = _once([*found.way(start)[:-1], *found.loop[at:], *found.loop[:at], start])
     more = f" and {len(topics) - 1} more" if len(topics) > 1 else ""
-    failure = str(Failure(brokers=frozenset(floods.down)))
-    when = f" when {failure} is down" if floods.down else ""
     return Finding(
         "V012",
-        f"{topics[0]}{more} {what}{when}: {_shown(way)}",
-        floods.federation.source.where("bridges", max(start.bridge, 0)),
+        f"{topics[0]}{more} {what}{floods.when}: {_shown(way)}{over(floods, found.loop)}",
+        floods.federation.where("bridges", max(start.bridge, 0)),
         "error",
-        {"topics": topics, "failure": failure, "path": [_place(one) for one in way]},
+        {
+            "topics": topics,
+            "failure": str(Failure(brokers=frozenset(floods.down))),
+            "path": [_place(one) for one in way],
+            "bridges": crossed(floods, found.loop),
+            "replay": replay_of(floods, "loop", found, way[-1].broker),
+        },
     )
 
 
-def _copies(floods: Floods) -> Iterator[Finding]:
+def over(floods: Floods, way: Iterable[Place]) -> str:
+    """The bridges that a way crosses and where these are written, if they have names."""
+    named = [one for one in crossed(floods, way) if one["name"] and one["where"]]
+    return "".join(f"; {one['kind']} {one['name']} at {one['where']}" for one in named)
+
+
+def crossed(floods: Floods, way: Iterable[Place]) -> list[dict[str, Any]]:
+    """The bridges that a way crosses, each once."""
+    federation = floods.federation
+    numbers = dict.fromkeys(one.bridge for one in way if one.bridge != SOURCE)
+    return [
+        {
+            "from": federation.bridges[i].from_,
+            "to": federation.bridges[i].to,
+            "kind": federation.bridges[i].kind,
+            "name": federation.bridges[i].name,
+            "where": str(federation.where("bridges", i)),
+        }
+        for i in numbers
+    ]
+
+
+def replay_of(
+    floods: Floods, claim: str, found: Flood, to: str, names: Sequence[str] = ()
+) -> dict[str, Any]:
+    """What has to be played on real brokers to see it: a message, and how many copies of it where.
+
+    Of what is told of a connection at another of its addresses nothing is played: it cannot be had
+    on demand.
+    """
+    start = next(iter(found.came_from))
+    return {
+        "claim": claim,
+        "broker": start.broker,
+        "topic": start.name,
+        "down": sorted(floods.down),
+        "to": to,
+        "names": list(names) or sorted(name for at, name in found.copies if at == to),
+        "connected": bool(floods.connected),
+        "copies": [[*place, count] for place, count in sorted(found.copies.items())],
+    }
+
+
+def _copies(floods: Floods, told: set[tuple[str, str, str]]) -> Iterator[Finding]:
     """Subscribers that get more than one copy: by two ways of bridges, or by links as well."""
+    if floods.down:
+        return
     number = {name: i for i, name in enumerate(floods.federation.brokers)}
     part = connected_parts(floods.federation.graph)
+    alike: set[tuple[str, frozenset[int]]] = set()
     for topic, source, found in _published(floods):
         for to in sorted(found.brokers & floods.subscribed.keys()) if not found.loop else ():
             count = floods.arrivals(found, to)
             routed = count and to != source and part[number[source]] == part[number[to]]
-            if count + bool(routed) > 1:
-                ways = [_shown(found.way(one)) for one in found.came_from if one.broker == to]
-                ways += [f"{source} > ... > {to} (by links)"] if routed else []
-                yield _copied(floods, topic, source, to, count + bool(routed), ways)
+            if count + bool(routed) < 2 or (topic, source, to) in told:
+                continue
+            told.add((topic, source, to))
+            last = frozenset(one.bridge for one in found.came_from if one.broker == to)
+            if floods.federation.topics[topic].assumed:
+                if (to, last) in alike:
+                    continue  # many topics and sources by the same two ways: one will do
+                alike.add((to, last))
+            yield _copied(floods, (topic, source, to), found, count, routed=bool(routed))
 
 
 def _copied(
-    floods: Floods, topic: str, source: str, to: str, copies: int, ways: list[str]
+    floods: Floods, pair: tuple[str, str, str], found: Flood, count: int, *, routed: bool
 ) -> Finding:
     federation = floods.federation
-    strict = federation.topics[topic].contract.delivery in ("exactly-once", "at-most-once")
+    topic, source, to = pair
+    facts = federation.topics[topic]
+    ends = [one for one in found.came_from if one.broker == to]
+    ways = [_shown(found.way(one)) for one in ends]
+    ways += [f"{source} > ... > {to} (by links)"] if routed else []
+    copies = count + routed
+    strict = facts.contract.delivery in ("exactly-once", "at-most-once")
+    where = federation.where("topics", floods.topics.index(topic))
+    crossing = [one for one in ends if one.bridge != SOURCE]
+    if facts.assumed and crossing:
+        where = federation.where("bridges", crossing[-1].bridge)
+    least = "at least " if found.partly else ""
+    all_ways = [place for one in ends for place in found.way(one)]
     return Finding(
         "V013",
-        f"{topic} from {source} reaches {to} {copies} times: {'; '.join(ways)}",
-        federation.source.where("topics", list(federation.topics).index(topic)),
+        f"{topic} from {source} reaches {to} {least}{copies} times{floods.when}: "
+        f"{'; '.join(ways[:SHOWN])}{over(floods, all_ways)}",
+        where,
         "error" if strict else "warning",
-        {"topic": topic, "from": source, "to": to, "copies": copies, "ways": ways},
+        {
+            "topic": topic,
+            "from": source,
+            "to": to,
+            "copies": copies,
+            "ways": ways[:MOST_WAYS],
+            "bridges": crossed(floods, all_ways),
+            "replay": replay_of(floods, "copies", found, to),
+        },
     )
 
 
-def _gaps(floods: Floods, bridged: Demand, told: set[tuple[str, str, int]]) -> Iterator[Finding]:
-    """Pairs that only bridges could serve, and do not."""
-    topics = tuple(floods.federation.topics)
-    for pair in bridged_pairs(floods, bridged):
+def _gaps(
+    floods: Floods, pairs: Sequence[Pair], fates: Sequence[Verdict], told: set[Pair]
+) -> Iterator[Finding]:
+    """Pairs that only bridges could serve, and do not; of topics that nobody stated, one each."""
+    alike: set[tuple[str, str]] = set()
+    part: dict[str, str] = {}
+    for pair, fate in zip(pairs, fates, strict=True):
         source, to, t = pair
-        fate = floods.fate(source, to, topics[t])
-        if fate in (Verdict.BLACK_HOLE, Verdict.TOO_LONG) and pair not in told:
-            told.add(pair)
-            now_at, now_to = floods.home(source, "publishers"), floods.home(to, "subscribers")
-            yield _gap(floods, now_at or source, now_to or to, t, fate)
+        if fate not in (Verdict.BLACK_HOLE, Verdict.TOO_LONG) or pair in told:
+            continue
+        told.add(pair)
+        now_at = floods.home(source, "publishers") or source
+        now_to = floods.home(to, "subscribers") or to
+        if floods.federation.topics[floods.topics[t]].assumed:
+            # Brokers that nothing joins have a topic of one name, not one topic; so have accounts
+            # that share no more than what one of them exports.
+            part = part or floods.bridges.parts(without="import")
+            apart = part.get(now_at, now_at) != part.get(now_to, now_to)
+            # What a failure cuts off of them is told by what fails (V015).
+            if apart or floods.down or (now_at, now_to) in alike:
+                continue
+            alike.add((now_at, now_to))
+        yield _gap(floods, now_at, now_to, t, fate)
 
 
 def _gap(floods: Floods, source: str, to: str, t: int, fate: Verdict) -> Finding:
     federation = floods.federation
-    topic = tuple(federation.topics)[t]
+    topic = floods.topics[t]
+    assumed = federation.topics[topic].assumed
     found = floods.of(source, floods.owed(topic, to)[0])
     furthest = max(found.came_from, key=lambda one: len(found.way(one)))
-    where = federation.source.where("topics", t)
-    failure = str(Failure(brokers=frozenset(floods.down)))
-    when = f" when {failure} is down" if floods.down else ""
+    where = federation.where("topics", t)
     code, why = "V014", "no bridge carries it on"
     if fate == Verdict.TOO_LONG:
         code, why = "V004", "max_hops of a bridge holds it back"
-        where = federation.source.where("bridges", min(found.stopped, default=0))
-    way = _shown(found.way(furthest))
-    message = f"{topic} from {source} does not reach {to}{when}: {why}; {way}"
-    reached = sorted(found.brokers)
-    witness = {"topic": topic, "from": source, "to": to, "failure": failure, "reached": reached}
-    return Finding(code, message, where, "error", witness)
+        where = federation.where("bridges", min(found.stopped, default=0), "max_hops")
+    way = found.way(furthest)
+    message = f"{topic} from {source} does not reach {to}{floods.when}: {why}; {_shown(way)}"
+    witness = {
+        "topic": topic,
+        "from": source,
+        "to": to,
+        "failure": str(Failure(brokers=frozenset(floods.down))),
+        "reached": sorted(found.brokers),
+        "bridges": crossed(floods, way),
+        "replay": replay_of(floods, "gap", found, to, floods.owed(topic, to)[:1]),
+    }
+    severity: Severity = "warning" if assumed and code == "V014" else "error"
+    return Finding(code, message + over(floods, way), where, severity, witness)
 
 
 def _unserved(floods: Floods) -> Iterator[Finding]:
@@ -140,7 +241,7 @@ def _unserved(floods: Floods) -> Iterator[Finding]:
         for to in {broker_of(one) for one in facts.subscribers} if not facts.publishers else ():
             if not any(at == to and common(topic, name) == name for at, name in brought):
                 message = f"{topic} has no publisher, and no bridge brings it to {to}"
-                where = federation.source.where("topics", i)
+                where = federation.where("topics", i)
                 yield Finding("V010", message, where, "error", {"topic": topic, "to": to})
 
 

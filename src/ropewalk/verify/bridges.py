@@ -7,25 +7,26 @@ cuts the links between a pair, bridges may still deliver.
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from hashlib import blake2b
 
 import numpy as np
 import numpy.typing as npt
 
-from ropewalk.federation.arrays import Bools, Ints, broker_of
+from ropewalk.federation.arrays import Bools, Ints
 from ropewalk.federation.facts import Federation
-from ropewalk.federation.topics import common, is_pattern
 from ropewalk.findings import Finding
 from ropewalk.routing.ground import connected_parts
 from ropewalk.routing.scenarios import Scenarios
 from ropewalk.routing.trees import Longs
+from ropewalk.verify.bridge_faults import bridge_findings
+from ropewalk.verify.bridge_single import backup_addresses, single_points
 from ropewalk.verify.check import Check
 from ropewalk.verify.demand import Demand
-from ropewalk.verify.flood import Bridges, Flood, flood
+from ropewalk.verify.flood import connections_of, far_ends
+from ropewalk.verify.floods import Floods, bridged_pairs
 from ropewalk.verify.verdicts import Verdict
 
-EXAMPLE = "x"
-"""Stands for any level when a pattern is followed through bridges."""
+MOST_TURNED = 200
+"""So many connections are looked at where they are at another of their addresses."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -92,24 +93,48 @@ def flooding_of(
     federation: Federation, scenarios: Scenarios, bridged: Demand, halt: Bools
 ) -> Flooding:
     """Follow every topic from every publisher through the bridges, in every scenario."""
-    from ropewalk.verify.bridge_faults import bridge_findings
-
     fates = np.zeros((len(scenarios), len(Verdict)), np.int64)
     stranded = np.zeros(len(scenarios), np.int64)
     if not federation.bridges:
         return Flooding(fates, bridged, stranded)
     floods = Floods(federation)
-    fates[:] = _fates(floods, bridged)
-    damaged = []
+    pairs = list(bridged_pairs(floods, bridged))
+    usual = [floods.fate_of(pair) for pair in pairs]
+    fates[:] = np.bincount(usual, minlength=len(Verdict))
+    others: list[tuple[Floods, list[Verdict]]] = []
     for k in np.flatnonzero(np.diff(scenarios.first_broker)).tolist():
         down = tuple(scenarios.broker_names[b] for b in scenarios.down(k).brokers)
         if halt[0]:
             break
-        damaged.append(Floods(federation, down, before=floods))
-        fates[k] = _fates(damaged[-1], bridged)
-        stranded[k] = sum(damaged[-1].stranded(*one[:2]) for one in bridged_pairs(floods, bridged))
-    findings = list(bridge_findings(floods, bridged, damaged))
+        damaged = Floods(federation, down, before=floods)
+        found = [damaged.fate_of(*one) for one in zip(pairs, usual, strict=True)]
+        fates[k] = np.bincount(found, minlength=len(Verdict))
+        stranded[k] = sum(damaged.stranded(*one[:2]) for one in pairs)
+        others.append((damaged, found))
+    for connected in turned(federation):
+        if halt[0]:
+            break
+        other = Floods(federation, before=floods, connected=connected)
+        others.append((other, [other.fate_of(*one) for one in zip(pairs, usual, strict=True)]))
+    findings = list(bridge_findings(floods, pairs, usual, others))
+    findings += single_points(floods, pairs, usual, others, halt)
+    findings += backup_addresses(federation)
     return Flooding(fates, bridged, stranded, findings)
+
+
+def turned(federation: Federation) -> Iterator[dict[int, str]]:
+    """Each connection at each of its addresses where it may be with nothing down.
+
+    Those that always go back to the first are there; others take any, or stay where they are.
+    """
+    told: set[tuple[int, str]] = set()
+    for number, bridge in zip(connections_of(federation), federation.bridges, strict=True):
+        if bridge.choice == "first":
+            continue
+        for end in far_ends(bridge, federation.brokers)[1:]:
+            if (number, end) not in told and len(told) < MOST_TURNED:
+                told.add((number, end))
+                yield {number: end}
 
 
 def rescue_of(check: Check, halt: Bools) -> Rescue:
@@ -133,7 +158,7 @@ def rescue_of(check: Check, halt: Bools) -> Rescue:
     return Rescue(scenario, pair_, clients_.astype(np.int64))
 
 
-def _carried(check: Check, floods: "Floods", pair: int) -> int:
+def _carried(check: Check, floods: Floods, pair: int) -> int:
     """How many of a pair's clients bridges serve."""
     names, demand = check.graph.names, check.demand
     ends = names[demand.source[pair]], names[demand.to[pair]]
@@ -142,130 +167,4 @@ def _carried(check: Check, floods: "Floods", pair: int) -> int:
         clients
         for t, clients in topics.items()
         if floods.fate(*ends, demand.topic_names[t]) == Verdict.DELIVERED
-    )
-
-
-class Floods:
-    """Floods of a federation's topics while some brokers are down, each made once."""
-
-    def __init__(
-        self,
-        federation: Federation,
-        down: tuple[str, ...] = (),
-        *,
-        limits: bool = True,
-        before: "Floods | None" = None,
-    ) -> None:
-        self.federation, self.down, self.before = federation, down, before
-        self.bridges = Bridges(federation, down, limits=limits)
-        self.limits = limits
-        self.part = self.bridges.parts()
-        self._made: dict[tuple[str, str], Flood] = {}
-        self._free: Floods | None = None
-        self.subscribed: dict[str, list[str]] = {}
-        for topic, facts in federation.topics.items():
-            for broker in {broker_of(one) for one in facts.subscribers}:
-                self.subscribed.setdefault(broker, []).append(topic)
-
-    def of(self, broker: str, name: str) -> Flood:
-        """The flood of a message that is published at a broker."""
-        if (broker, name) not in self._made:
-            old = self.before.of(broker, name) if self.before else None
-            # A flood that never met what is down now is as it was.
-            same = old is not None and not old.met.intersection(self.down)
-            self._made[broker, name] = old if same and old else flood(self.bridges, broker, name)
-        return self._made[broker, name]
-
-    def unlimited(self) -> "Floods":
-        """The same floods if no bridge counted hops."""
-        if self._free is None:
-            self._free = Floods(self.federation, self.down, limits=False)
-        return self._free
-
-    def home(self, broker: str, role: str) -> str | None:
-        """Where clients of a broker are now."""
-        if broker not in self.down:
-            return broker
-        takers: tuple[str, ...] = getattr(self.federation.brokers[broker].takeover, role)
-        return next((one for one in takers if one not in self.down), None)
-
-    def stranded(self, source: str, to: str) -> bool:
-        """Whether a publisher or a subscriber has no broker left."""
-        return None in (self.home(source, "publishers"), self.home(to, "subscribers"))
-
-    def arrivals(self, found: Flood, to: str, subscriber: str | None = None) -> int:
-        """Copies at a broker that a subscriber of it gets, under whatever name it subscribes to.
-
-        Of another broker, where its subscribers have moved.
-        """
-        wanted = self.subscribed.get(subscriber or to, ())
-        names = [(name, count) for (at, name), count in found.copies.items() if at == to]
-        return max(
-            (sum(n for name, n in names if common(one, name) == name) for one in wanted), default=0
-        )
-
-    def print_of(self, source: str, topic: str) -> int:
-        """A number that tells where copies of a topic get to, for comparisons."""
-        at = self.home(source, "publishers")
-        copies = [sorted(self.of(at, name).copies.items()) for name in examples(self, topic) if at]
-        return int.from_bytes(blake2b(repr((topic, copies)).encode(), digest_size=8).digest())
-
-    def fate(self, source: str, to: str, topic: str) -> Verdict:
-        """The worst that happens to a name that the topic stands for."""
-        now_at, now_to = self.home(source, "publishers"), self.home(to, "subscribers")
-        if now_at is None or now_to is None:
-            return Verdict.CUT
-        fates = [self._fate(now_at, now_to, to, name) for name in self.owed(topic, to)]
-        return max(fates, key=lambda one: (one != Verdict.DELIVERED, -one))
-
-    def owed(self, topic: str, to: str) -> list[str]:
-        """Examples of names that a topic's publishers owe to subscribers at a broker."""
-        met = [common(topic, one) for one in self.subscribed.get(to, ())]
-        names = [name for one in met if one for name in examples(self, one)]
-        return list(dict.fromkeys(names)) or examples(self, topic)
-
-    def _fate(self, source: str, to: str, subscriber: str, name: str) -> Verdict:
-        found = self.of(source, name)
-        if found.loop:
-            return Verdict.LOOP
-        if self.arrivals(found, to, subscriber):
-            return Verdict.DELIVERED
-        if self.limits and self.arrivals(self.unlimited().of(source, name), to, subscriber):
-            return Verdict.TOO_LONG
-        cut = self.down and self.part.get(source, source) != self.part.get(to, to)
-        return Verdict.CUT if cut else Verdict.BLACK_HOLE
-
-
-def bridged_pairs(floods: Floods, bridged: Demand) -> Iterator[tuple[str, str, int]]:
-    """Every (publisher's broker, subscriber's broker, topic number) that is the bridges'."""
-    names = tuple(floods.federation.brokers)
-    for i in range(len(bridged.to)):
-        source, to = names[int(bridged.source[i])], names[int(bridged.to[i])]
-        for t in bridged.topic[bridged.first_topic[i] : bridged.first_topic[i + 1]].tolist():
-            yield source, to, t
-
-
-def _fates(floods: Floods, bridged: Demand) -> Longs:
-    totals = np.zeros(len(Verdict), np.int64)
-    topics = tuple(floods.federation.topics)
-    for source, to, t in bridged_pairs(floods, bridged):
-        totals[floods.fate(source, to, topics[t])] += 1
-    return totals
-
-
-def examples(floods: Floods, topic: str) -> list[str]:
-    """Names that a topic stands for: itself, or one for each way a bridge may cut its pattern."""
-    if not is_pattern(topic):
-        return [topic]
-    cuts = [topic]
-    for bridge in floods.federation.bridges:
-        for prefix in (bridge.prefixes.local, bridge.prefixes.remote):
-            cuts += [prefix + pattern for pattern in bridge.patterns]
-    met = [common(topic, cut) for cut in cuts]
-    return list(
-        dict.fromkeys(
-            "/".join(EXAMPLE if level in ("+", "#") else level for level in one.split("/"))
-            for one in met
-            if one
-        )
     )

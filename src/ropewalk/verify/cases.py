@@ -15,8 +15,8 @@ from ropewalk.federation.facts import Federation
 from ropewalk.federation.names import Failure
 from ropewalk.routing.scenarios import groups_of, resolve
 from ropewalk.routing.trees import Longs
-from ropewalk.verify.bridges import Floods, bridged_pairs
 from ropewalk.verify.demand import Demand, demand_of
+from ropewalk.verify.floods import Floods, bridged_pairs
 from ropewalk.verify.result import Pairs, Verification
 from ropewalk.verify.verdicts import Verdict
 

@@ -19,9 +19,9 @@ from ropewalk.federation.facts import Federation
 from ropewalk.findings import Finding, Where
 from ropewalk.routing.scenarios import listed, scenarios_of
 from ropewalk.routing.trees import Longs
-from ropewalk.verify.bridges import Floods
 from ropewalk.verify.cases import Cases, Pair, cases_of, own_scenarios, scenario_names, triples_of
 from ropewalk.verify.demand import matching_topics
+from ropewalk.verify.floods import Floods
 from ropewalk.verify.paths import path_in
 from ropewalk.verify.result import Pairs, Verification, default_failures, verify
 from ropewalk.verify.takeover import home, homes_of

@@ -9,6 +9,7 @@ loop is exactly a cycle of them.
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 from typing import NamedTuple
 
 from ropewalk.federation.facts import Bridge, Federation
@@ -20,16 +21,32 @@ MOST_NAMES = 50
 """A message that could be in more places than under so many names everywhere has too many."""
 SOURCE = -1
 """The bridge that a message has come by before it has crossed any."""
+MOST_COUNTED = 20_000
+"""Copies that remember where they have been are followed to so many places, then only counted."""
+NOWHERE: frozenset[str] = frozenset()
+
+KEPT_FROM: Mapping[str, frozenset[str]] = {
+    # NATS: a route is one hop, a gateway leads from the cluster of the publisher to each other one.
+    "route": frozenset(("route", "gateway")),
+    "gateway": frozenset(("gateway",)),
+    "import": frozenset(("route", "gateway")),
+}
+"""What came by a connection of one kind is not carried on by those kinds."""
 
 
 class Place(NamedTuple):
-    """Where a copy of a message is: broker, name, the bridge it came by, hops, renamings."""
+    """Where a copy of a message is: broker, name, the bridge it came by, hops, renamings.
+
+    `seen` are the brokers that it remembers to have crossed (RabbitMQ's `x-received-from`), or the
+    clusters it came from (NATS): it does not go there again.
+    """
 
     broker: str
     name: str
     bridge: int
     hops: int
     grown: int
+    seen: frozenset[str] = NOWHERE
 
 
 @dataclass(frozen=True)
@@ -47,6 +64,13 @@ class Flood:
     """Brokers that it got to or was sent to: while these are up nothing about it changes."""
     grows: bool = False
     """Whether its name gets longer and longer; then `loop` is the way to where that was seen."""
+    partly: bool = False
+    """Whether there were too many places to follow all: then there are more copies than these."""
+
+    @cached_property
+    def senders(self) -> frozenset[str]:
+        """Brokers that carried it on: while these are up others may fail without consequence."""
+        return frozenset(place.broker for place in self.came_from.values() if place is not None)
 
     @cached_property
     def brokers(self) -> frozenset[str]:
@@ -58,64 +82,152 @@ class Flood:
         return _way(self.came_from, place)
 
 
+class Arc(NamedTuple):
+    """A bridge in one direction, as it is connected now."""
+
+    number: int
+    bridge: Bridge
+    far: str
+    outward: bool
+    connection: int
+
+
 class Bridges:
-    """The bridges of a federation while some brokers are down."""
+    """The bridges of a federation while some brokers are down.
+
+    `connected` tells connections that have chosen a broker of their addresses, by their number;
+    those in `cut` have none.
+    """
 
     def __init__(
-        self, federation: Federation, down: Collection[str] = (), *, limits: bool = True
+        self,
+        federation: Federation,
+        down: Collection[str] = (),
+        *,
+        limits: bool = True,
+        connected: Mapping[int, str] = MappingProxyType({}),
+        cut: Collection[int] = (),
     ) -> None:
         self.down, self.limits = down, limits
         self.known = federation.brokers
+        self.connections = connections_of(federation)
         limited = [one.max_hops for one in federation.bridges if one.max_hops and limits]
         self.most = max(limited, default=0)
+        self.remembers = any(one.kind in ("federation", "leaf") for one in federation.bridges)
         self.most_places = MOST_NAMES * (2 * len(federation.bridges) + 1) * (self.most + 1)
+        if self.remembers:
+            self.most_places = max(MOST_COUNTED, len(federation.brokers) * 4)
         self.ends: dict[str, set[str]] = {}
-        self.leaving: dict[str, list[tuple[int, Bridge, str, bool]]] = {}
+        self.leaving: dict[str, list[Arc]] = {}
+        self.kinds = [one.kind for one in federation.bridges]
         for i, bridge in enumerate(federation.bridges):
             ends = (bridge.from_, bridge.to, *bridge.addresses)
             for end in ends:
                 self.ends.setdefault(end, set()).update(ends)
-            far = self._far_end(bridge)
-            if far is None or bridge.from_ in down:
+            number = self.connections[i]
+            far = self._far_end(bridge, connected.get(number))
+            if far is None or bridge.from_ in down or number in cut:
                 continue
             if bridge.direction in ("out", "both"):
-                self.leaving.setdefault(bridge.from_, []).append((i, bridge, far, True))
+                self.leaving.setdefault(bridge.from_, []).append(Arc(i, bridge, far, True, number))
             if bridge.direction in ("in", "both"):
-                self.leaving.setdefault(far, []).append((i, bridge, bridge.from_, False))
+                self.leaving.setdefault(far, []).append(Arc(i, bridge, bridge.from_, False, number))
+        self.choosy = {
+            end for one in federation.bridges if one.addresses for end in (one.to, *one.addresses)
+        }
+        """Brokers of which the failure makes somebody connect elsewhere."""
 
-    def _far_end(self, bridge: Bridge) -> str | None:
-        """The broker it is connected to: the first of its addresses that is up."""
-        ends = (bridge.to, *(one for one in bridge.addresses if one in self.known))
-        return next((end for end in ends if end not in self.down and end != bridge.from_), None)
+    def _far_end(self, bridge: Bridge, chosen: str | None) -> str | None:
+        """The broker it is connected to: the chosen one, else the first address that is up."""
+        if bridge.to == bridge.from_:
+            return bridge.to  # a binding, or a shovel from a queue to an exchange beside it
+        ends = far_ends(bridge, self.known)
+        if chosen in ends and chosen not in self.down:
+            return chosen
+        return next((end for end in ends if end not in self.down), None)
 
-    def parts(self) -> dict[str, str]:
-        """Brokers that bridges join, whatever they carry, by one that stands for all of them."""
+    def parts(self, without: str = "") -> dict[str, str]:
+        """Brokers that bridges join, whatever they carry, by one that stands for all of them.
+
+        `without` is a kind of bridge that does not count.
+        """
         part: dict[str, str] = {}
+        members: dict[str, list[str]] = {}
         for near, arcs in self.leaving.items():
-            for _, _, far, _ in arcs:
-                one, other = part.setdefault(near, near), part.setdefault(far, far)
-                part.update({name: one for name, of in part.items() if of == other})
+            for arc in arcs:
+                if arc.bridge.kind == without:
+                    continue
+                for end in (near, arc.far):
+                    members.setdefault(part.setdefault(end, end), [end])
+                one, other = part[near], part[arc.far]
+                if one != other:
+                    moved = members.pop(other)
+                    members[one] += moved
+                    part.update(dict.fromkeys(moved, one))
         return part
 
     def steps(self, place: Place, stopped: set[int]) -> Iterator[Place]:
         """Where copies at a place go next."""
-        for i, bridge, far, outward in self.leaving.get(place.broker, ()):
-            if i == place.bridge:
+        came = self.kinds[place.bridge] if place.bridge != SOURCE else ""
+        by = self.connections[place.bridge] if place.bridge != SOURCE else SOURCE
+        served: set[tuple[str, str]] = set()
+        for arc in self.leaving.get(place.broker, ()):
+            bridge = arc.bridge
+            returns = arc.connection == by and bridge.from_ != bridge.to
+            if returns and (arc.outward or not bridge.echoes):
+                continue
+            if bridge.kind in KEPT_FROM.get(came, ()):
                 continue
             near_prefix, far_prefix = bridge.prefixes.local, bridge.prefixes.remote
-            if not outward:
+            if not arc.outward:
                 near_prefix, far_prefix = far_prefix, near_prefix
-            name = renamed(place.name, bridge.patterns, near_prefix, far_prefix)
+            name = renamed(place.name, bridge.patterns, near_prefix, far_prefix, bridge.except_)
             if name is None:
                 continue
-            if self.limits and bridge.max_hops is not None and place.hops >= bridge.max_hops:
-                stopped.add(i)
+            hops, seen = place.hops, place.seen
+            if bridge.kind in ("federation", "leaf"):
+                # RabbitMQ notes the broker that a message left, NATS the cluster.
+                nats = bridge.kind == "leaf"
+                home = self._cluster(place.broker) if nats else place.broker
+                there = self._cluster(arc.far) if nats else arc.far
+                # Links to one exchange share its queue; a cluster is entered by one leaf node.
+                goal = (there, "" if nats else name)
+                if there in seen or there == home or goal in served:
+                    continue
+                seen = seen | {home}
+            if self.limits and bridge.max_hops is not None and hops >= bridge.max_hops:
+                stopped.add(arc.number)
                 continue
+            if bridge.kind in ("federation", "leaf"):
+                served.add(goal)
+            if bridge.kind not in ("shovel", "binding"):
+                hops = min(hops + 1, self.most)
             grown = place.grown + (len(name) > len(place.name))
-            yield Place(far, name, i, min(place.hops + 1, self.most), grown)
+            yield Place(arc.far, name, arc.number, hops, grown, seen)
+
+    def _cluster(self, broker: str) -> str:
+        known = self.known.get(broker)
+        return (known.cluster or broker) if known else broker
 
 
-def renamed(name: str, patterns: Sequence[str], near: str, far: str) -> str | None:
+def far_ends(bridge: Bridge, known: Collection[str]) -> tuple[str, ...]:
+    """The brokers that a bridge may be connected to, in the order of its addresses."""
+    ends = (bridge.to, *(one for one in bridge.addresses if one in known))
+    return tuple(dict.fromkeys(end for end in ends if end != bridge.from_))
+
+
+def connections_of(federation: Federation) -> list[int]:
+    """For each bridge the first one of its connection: of its broker, with its name and kind."""
+    first: dict[tuple[str, str, str, str], int] = {}
+    return [
+        first.setdefault((one.from_, one.to, one.kind, one.name), i) if one.name else i
+        for i, one in enumerate(federation.bridges)
+    ]
+
+
+def renamed(
+    name: str, patterns: Sequence[str], near: str, far: str, excepts: Sequence[str] = ()
+) -> str | None:
     """A topic name on the other side of a bridge, or None if the bridge does not carry it.
 
     >>> renamed("site/prices", ["prices"], "site/", "hub/"), renamed("news", ["prices"], "", "")
@@ -124,7 +236,13 @@ def renamed(name: str, patterns: Sequence[str], near: str, far: str) -> str | No
     if not name.startswith(near):
         return None
     rest = name[len(near) :]
-    return far + rest if any(common(pattern, rest) == rest for pattern in patterns) else None
+    carried = any(_matches(pattern, rest) for pattern in patterns)
+    return far + rest if carried and not any(_matches(one, rest) for one in excepts) else None
+
+
+def _matches(pattern: str, name: str) -> bool:
+    # A wildcard in front does not stand for a name that begins with $: these are the broker's own.
+    return common(pattern, name) == name and not (name[:1] == "$" and pattern[:1] in ("#", "+"))
 
 
 def flood(bridges: Bridges, broker: str, name: str) -> Flood:
@@ -134,8 +252,13 @@ def flood(bridges: Bridges, broker: str, name: str) -> Flood:
     after: dict[Place, list[Place]] = {}
     stopped: set[int] = set()
     waiting = [start]
+    partly = False
     for place in waiting:
-        if place.grown > GROWN or len(came_from) > bridges.most_places:
+        many = len(came_from) > bridges.most_places
+        if many and bridges.remembers and place.grown <= GROWN:
+            partly = True
+            break
+        if place.grown > GROWN or many:
             way = tuple(_way(came_from, place))
             return _flood(bridges, came_from, _count(waiting, {}), way, stopped, grows=True)
         after[place] = [_met(one, came_from) for one in bridges.steps(place, stopped)]
@@ -143,10 +266,14 @@ def flood(bridges: Bridges, broker: str, name: str) -> Flood:
             if one not in came_from:
                 came_from[one] = place
                 waiting.append(one)
+    if partly:
+        after = {one: [step for step in steps if step in after] for one, steps in after.items()}
+        came_from = {one: came_from[one] for one in after}
+        waiting = list(after)
     loop = _cycle(start, after)
     order = waiting if loop else _in_order(start, after)
     copies = _count(order, {} if loop else after)
-    return _flood(bridges, came_from, copies, loop, stopped, grows=False)
+    return _flood(bridges, came_from, copies, loop, stopped, grows=False, partly=partly)
 
 
 def _flood(
@@ -157,10 +284,11 @@ def _flood(
     stopped: set[int],
     *,
     grows: bool,
+    partly: bool = False,
 ) -> Flood:
     reached = {broker for broker, _ in copies}
     met = reached.union(*(bridges.ends.get(broker, ()) for broker in reached))
-    return Flood(copies, came_from, loop, frozenset(stopped), frozenset(met), grows)
+    return Flood(copies, came_from, loop, frozenset(stopped), frozenset(met), grows, partly)
 
 
 def _way(came_from: Mapping[Place, Place | None], place: Place) -> list[Place]:

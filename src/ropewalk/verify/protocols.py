@@ -67,5 +67,5 @@ def _unkept(
             why = "agents label its messages and judge none: write delivery: at-least-once"
         else:
             continue
-        where: Where = federation.source.where("topics", numbers[topic])
+        where: Where = federation.where("topics", numbers[topic])
         yield Finding("P026", f"topic {topic} follows {name} {told}: {why}", where, "note")

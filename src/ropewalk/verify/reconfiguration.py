@@ -74,7 +74,7 @@ def reconfiguration(federation: Federation) -> Iterator[Finding]:
     """Findings on the three rules."""
     names = tuple(federation.brokers)
     for one in breaches(homes_of(federation)):
-        where = federation.source.where("brokers", one.broker)
+        where = federation.where("brokers", one.broker)
         at = names[one.found_at] if one.found_at != GONE else "nowhere"
         states = [sorted(names[b] for b in down) for down in one.states]
         message = f"rule {one.rule}: clients of {names[one.broker]} end up at {at}"
@@ -89,8 +89,9 @@ def lonely(federation: Federation) -> Iterator[Finding]:
     heard = {t for t, s in met if topics[s].subscribers}
     served = {s for t, s in met if topics[t].publishers}
     for i, (name, topic) in enumerate(federation.topics.items()):
-        where, witness = federation.source.where("topics", i), {"topic": name}
-        if topic.publishers and not topic.subscribers and i not in heard:
+        where, witness = federation.where("topics", i), {"topic": name}
+        unheard = topic.publishers and not topic.subscribers and i not in heard
+        if unheard and not topic.assumed:
             yield Finding("V009", f"{name} has no subscriber", where, "warning", witness)
         # Bridges may bring a topic under another name: they have a say of their own.
         alone = not topic.publishers and i not in served and not federation.bridges

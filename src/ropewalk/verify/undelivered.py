@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ropewalk.verify.bridges import Floods, bridged_pairs
 from ropewalk.verify.check import Check, Seen
+from ropewalk.verify.floods import Floods, bridged_pairs
 from ropewalk.verify.verdicts import Verdict
 
 if TYPE_CHECKING:

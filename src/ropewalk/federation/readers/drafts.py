@@ -22,6 +22,8 @@ class Address:
     space: str = ""
     """The virtual host or account there; empty: the make's default one."""
     secure: bool = False
+    server: str = ""
+    """What an AsyncAPI document calls it."""
 
     def __str__(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
@@ -45,6 +47,8 @@ class BrokerDraft:
     """Hosts and ports it listens at; host empty: all of the machine's."""
     aliases: tuple[str, ...] = ()
     """Host names and cluster names that addresses may call it by."""
+    cluster: str = ""
+    """Its cluster, as its make names it."""
     secure: bool = False
     risk_groups: tuple[str, ...] = ()
 

@@ -160,7 +160,7 @@ def bridges(federation: Federation) -> Iterator[Fault]:
         for field, name in (("from", bridge.from_), ("to", bridge.to)):
             if name not in federation.brokers:
                 yield unknown("broker", name, federation.brokers, (*path, field), "brokers")
-        if bridge.from_ == bridge.to:
+        if bridge.from_ == bridge.to and bridge.kind not in ("binding", "shovel"):
             what = f"it joins {shown(bridge.to)} to itself"
             yield Fault(code="F021", path=path, what=what, advice="name two brokers")
         for j, pattern in enumerate(bridge.patterns):

@@ -8,10 +8,10 @@ nothing failed are V012 and V013.
 from collections.abc import Iterator
 
 from ropewalk.findings import Finding
-from ropewalk.verify.bridges import Floods
 from ropewalk.verify.contracts.makes import DOUBLES, EXACT, LOSES, ends_at_rabbitmq, grade
 from ropewalk.verify.contracts.promised import Promised, Served, some
 from ropewalk.verify.flood import SOURCE
+from ropewalk.verify.floods import Floods
 
 ASKED = {"at-most-once": (DOUBLES,), "at-least-once": (LOSES,), "exactly-once": (LOSES, DOUBLES)}
 """Grades of bridges that a promise does not stand."""
@@ -62,7 +62,7 @@ def _weak(promised: Promised, number: int, what: int, topics: list[Served]) -> F
     return Finding(
         "S18" if what == LOSES else "S15",
         f"{told}: {_advice(make, promises, rabbit)}",
-        federation.source.where("bridges", number),
+        federation.where("bridges", number),
         "error" if strict else "warning",
         {"bridge": number + 1, "make": make, "qos": bridge.qos, "topics": names[:20]},
     )

@@ -153,7 +153,7 @@ class Promised:
 
     def where(self, number: int) -> Where:
         """The line of a topic."""
-        return self.federation.source.where("topics", number)
+        return self.federation.where("topics", number)
 
     def make(self, broker: str) -> str:
         """Whose software a broker runs."""

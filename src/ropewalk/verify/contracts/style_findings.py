@@ -47,7 +47,7 @@ def _apart(federation: Federation, style: Style) -> Iterator[Finding]:
         ones = [style.dispatchers[clients[i]] for i in np.sort(first)]
         told = f"clients are in {len(ones)} parts that nothing joins, such as those of {some(ones)}"
         advice = "add a link between them, or make them federations of their own"
-        where = federation.source.where("brokers", style.dispatchers.index(ones[1]))
+        where = federation.where("brokers", style.dispatchers.index(ones[1]))
         yield Finding("S4", f"{told}: {advice}", where, "note", {"parts": ones[:SHOWN]})
 
 
@@ -79,7 +79,7 @@ def _twice(federation: Federation) -> Iterator[Finding]:
             what = one if one == other else f"{one} and {other}"
             told = f"client {client} wants {what} at {here} and at {there}, and gets every message"
             advice = "give two clients two names, or let it subscribe at one broker"
-            where = federation.source.where("topics", number[one])
+            where = federation.where("topics", number[one])
             witness = {"client": client, "brokers": [here, there], "topics": [one, other]}
             yield Finding("S5", f"{told} twice: {advice}", where, "warning", witness)
 
@@ -118,7 +118,7 @@ def _cut(federation: Federation, broken: Broken) -> Finding:
     names = [one.names[0] for one in broken.breaches]
     more = f" ({broken.count:,} such brokers in all)" if broken.count > 1 else ""
     told = f"no topic is cut off today, but {broken.breaches[0].words}{more}"
-    where = federation.source.where("brokers", list(federation.brokers).index(names[0]))
+    where = federation.where("brokers", list(federation.brokers).index(names[0]))
     return Finding("S6", f"{told}: add a link around it", where, "note", {"brokers": names})
 
 
@@ -126,5 +126,5 @@ def _lost(federation: Federation, code: str, broken: Broken) -> Iterator[Finding
     topics = list(federation.topics)
     for one in broken.breaches:
         number = next((topics.index(name) for name in one.names if name in federation.topics), 0)
-        where = federation.source.where("topics", number)
+        where = federation.where("topics", number)
         yield Finding(code, one.words, where, "error", {"names": list(one.names)})

@@ -1,0 +1,189 @@
+"""Verifying what was read from brokers' own files: what is left out, and the replay of findings."""
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from ropewalk.cli.contract import progress
+from ropewalk.errors import RopewalkError, UsageError
+from ropewalk.report.document import Document
+
+if TYPE_CHECKING:
+    from ropewalk.agent.replay import Actor, Observed, Scene
+    from ropewalk.federation import Federation
+    from ropewalk.federation.readers.reading import Reading
+    from ropewalk.findings import Finding
+
+MOST_PLAYED = 6
+"""So many findings are played: each needs brokers of its own, RabbitMQ's a minute."""
+STAND_INS = {
+    "mosquitto": "listener 1883\nallow_anonymous true\n",
+    "nats": "port: 4222\nleafnodes {{ port: 7422 }}\nserver_name: {name}\n",
+    "rabbitmq": '{{"vhosts": [{{"name": "/"}}]}}',
+}
+"""What stands in for a server of which there is no file: it only takes connections."""
+
+
+def with_reading(document: Document, text: str, reading: "Reading") -> tuple[Document, str]:
+    """What was found, after what the files themselves say otherwise than people think."""
+    told = [one for one in reading.findings if one.severity == "warning" or one.code == "C011"]
+    aside = sum(one.code == "C010" for one in reading.findings)
+    findings = [*document.findings, *told]
+    summary = {**document.summary, "not_modelled": aside}
+    if aside:
+        text += f"\nNot modelled: {aside} settings of the files; `ropewalk read` tells each."
+    return replace(document, findings=findings, summary=summary), text
+
+
+def confirmed(
+    document: Document,
+    text: str,
+    federation: "Federation",
+    reading: "Reading | None",
+    mapping: Path | None,
+) -> tuple[Document, str]:
+    """Play what can be played of the findings, and say of each what was seen."""
+    reading = reading or _read_again(federation, mapping)
+    findings: list[Finding] = []
+    results: list[dict[str, Any]] = []
+    for finding in document.findings:
+        asked = _replay(finding)
+        if asked is None or len(results) >= MOST_PLAYED:
+            findings.append(finding)
+            continue
+        with progress(f"playing {finding.code} on real brokers"):
+            result = _played(asked, federation, reading)
+        results.append({"code": finding.code, "where": str(finding.where), **result})
+        words = "confirmed" if result["confirmed"] else "not confirmed"
+        message = f"{finding.message}; {words} on real brokers: {result['words']}"
+        findings.append(replace(finding, message=message))
+    seen = sum(bool(one["confirmed"]) for one in results)
+    left_out = list(dict.fromkeys(text for one in results for text in one["left_out"]))
+    summary = {**document.summary, "replayed": results}
+    text += f"\nReplayed {len(results)} findings on real brokers: {seen} confirmed."
+    if left_out:
+        text += "".join(f"\nchanged for the replay: {one}" for one in left_out)
+    return replace(document, findings=findings, summary=summary), text
+
+
+def _replay(finding: "Finding") -> Mapping[str, Any] | None:
+    """What has to be played for a finding; None where that cannot be had on demand."""
+    witness = finding.witness if isinstance(finding.witness, Mapping) else {}
+    asked = witness.get("replay")
+    return asked if isinstance(asked, Mapping) and not asked["connected"] else None
+
+
+def _read_again(federation: "Federation", mapping: Path | None) -> "Reading":
+    """The files that a federation was read from."""
+    from ropewalk.federation.readers.reading import read_native
+
+    places = [one.written.get("entry", "") for one in federation.brokers.values()]
+    files = dict.fromkeys(place.rpartition(":")[0] for place in places if place)
+    if not files:
+        raise UsageError(
+            "--confirm needs brokers' own files: verify these, or what was read of them"
+        )
+    missing = [one for one in files if not Path(one).is_file()]
+    if missing:
+        raise UsageError(
+            f"{missing[0]}: this file was read, and is not there: verify the files anew"
+        )
+    reading = read_native(files, mapping=mapping, name=federation.name)
+    if unknown := federation.brokers.keys() - reading.federation.brokers.keys():
+        name = min(unknown)
+        raise UsageError(
+            f"{name} is none of the files' brokers: give --map as it was given to read"
+        )
+    return reading
+
+
+def _played(
+    asked: Mapping[str, Any], federation: "Federation", reading: "Reading"
+) -> dict[str, Any]:
+    from ropewalk.agent.replay import judge
+
+    try:
+        actors, scene, expected = _cast(asked, federation, reading)
+        observed = _observed(actors, scene, reading)
+        control = None
+        if asked["claim"] == "cut":
+            control = _observed(actors, replace(scene, down=()), reading)
+        verdict = judge(asked["claim"], expected, observed, control=control)
+    except RopewalkError as error:
+        return {"confirmed": False, "words": f"it could not be played: {error}", "left_out": []}
+    counted = [[*place, many] for place, many in sorted(observed.copies.items())]
+    return {
+        "confirmed": verdict.confirmed,
+        "words": verdict.words,
+        "copies": counted,
+        "left_out": list(observed.left_out),
+        "setup_seconds": round(observed.setup_seconds, 2),
+    }
+
+
+def _observed(actors: "Sequence[Actor]", scene: "Scene", reading: "Reading") -> "Observed":
+    from ropewalk.agent.replay import play
+
+    # Of a file that another includes only that other one's name may be known there.
+    anywhere = {(host, port): server for (_, host, port), server in reading.meant.items()}
+
+    def reach(file: str, host: str, port: int) -> str | None:
+        return reading.meant.get((file, host, port)) or anywhere.get((host, port))
+
+    with TemporaryDirectory(prefix="ropewalk-replay-") as folder:
+        return asyncio.run(play(actors, reach, scene, Path(folder)))
+
+
+def _cast(
+    asked: Mapping[str, Any], federation: "Federation", reading: "Reading"
+) -> "tuple[list[Actor], Scene, dict[tuple[str, str], int]]":
+    """The servers that the message meets, the message, and what is predicted."""
+    from ropewalk.agent.replay import Scene
+
+    copies = {(broker, name): many for broker, name, many in asked["copies"]}
+    to, down = asked["to"], {_server(federation, one) for one in asked["down"]}
+    brokers = dict.fromkeys(
+        (asked["broker"], to, *(broker for broker, _ in copies), *asked["down"])
+    )
+    servers = {_server(federation, one) for one in brokers} | down
+    expected = copies
+    if asked["claim"] == "copies":
+        expected = {place: many for place, many in copies.items() if place[0] == to}
+    elif asked["claim"] in ("gap", "cut"):
+        silent = {(to, name): 0 for name in asked["names"]}
+        expected = {**({} if asked["claim"] == "cut" else copies), **silent}
+    actors = list(_actors(servers, federation, reading))
+    watched = tuple(one for one in brokers if _server(federation, one) not in down)
+    scene = Scene(
+        broker=asked["broker"], topic=asked["topic"], down=tuple(sorted(down)), watch=watched
+    )
+    return actors, scene, expected
+
+
+def _server(federation: "Federation", broker: str) -> str:
+    return federation.brokers[broker].server or broker
+
+
+def _actors(servers: set[str], federation: "Federation", reading: "Reading") -> "Iterator[Actor]":
+    from ropewalk.agent.replay import Actor
+
+    natives = {one.server: one for one in reading.natives}
+    for server in sorted(servers):
+        spaces = {
+            name: one.space or ""
+            for name, one in federation.brokers.items()
+            if (one.server or name) == server
+        }
+        make = federation.brokers[next(iter(spaces))].make
+        native = natives.get(server)
+        yield Actor(
+            name=server,
+            make=make,
+            text=native.text if native else STAND_INS[make].format(name=server),
+            file=native.file if native else "",
+            parts=native.parts if native else {},
+            spaces=spaces,
+        )

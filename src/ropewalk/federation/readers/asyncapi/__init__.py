@@ -1,0 +1,139 @@
+"""AsyncAPI documents, versions 3 and 2: who sends and receives what, at which brokers.
+
+In reading order: `templates` (`{names}` in texts), `references` (`$ref`), `left_out` (what is
+only counted), `servers`, `amqp` and `channels` (which topics), `operations` (who is at their ends).
+"""
+
+from collections.abc import Callable
+
+from ropewalk.federation.names import topic_fault
+from ropewalk.federation.readers.asyncapi.channels import Channel, Channels
+from ropewalk.federation.readers.asyncapi.left_out import UNUSED, LeftOut
+from ropewalk.federation.readers.asyncapi.operations import Operations
+from ropewalk.federation.readers.asyncapi.references import References
+from ropewalk.federation.readers.asyncapi.servers import Server, Servers
+from ropewalk.federation.readers.drafts import Drafts, TopicDraft
+from ropewalk.federation.readers.view import View
+from ropewalk.federation.readers.whose import as_name
+from ropewalk.federation.showing import label, may_hold_secret, shown
+from ropewalk.federation.yaml_text import Parsed
+from ropewalk.findings import Where
+
+__all__ = ["read_asyncapi"]
+
+_ROOT = ("info", "id", "defaultContentType", "tags", "externalDocs")
+_UNREAD = ("schemas", "messages", "messageTraits", "correlationIds", "messageBindings")
+_OF_NO_PART = (*_UNREAD, "securitySchemes", "tags", "externalDocs")
+_PARTS = (
+    *("servers", "channels", "operations", "serverVariables", "parameters", "replies"),
+    *("replyAddresses", "operationTraits", "serverBindings", "channelBindings"),
+    "operationBindings",
+)
+
+
+def read_asyncapi(
+    parsed: Parsed,
+    file: str,
+    host: str,
+    drafts: Drafts,
+    *,
+    resolve_file: Callable[[str], Parsed | None],
+) -> None:
+    """Read a document: a topic for each channel that somebody sends to or receives from.
+
+    `resolve_file` is given the path of another file as seen from this one's folder.
+    """
+    if not isinstance(parsed.value, dict):
+        drafts.fault(Where(file, 1), "C005", "this is no map: write asyncapi: 3.0.0 first")
+        return
+    references = References(parsed, file, drafts, resolve_file)
+    root = references.root(file)
+    version = _version(root, drafts)
+    if version is None:
+        return
+    left = LeftOut(drafts)
+    servers = Servers(references, left, drafts, version)
+    channels = Channels(references, servers, left, drafts, version)
+    read = ("asyncapi", "servers", "channels", "operations", "components")
+    left.rest(root, read if version > 2 else [one for one in read if one != "operations"], _ROOT)
+    known = _servers(root, references, servers)
+    Operations(references, channels, left, drafts, version).read(root)
+    client = _client(root, host)
+    _wills(known, client, drafts)
+    for channel in channels.all.values():
+        _topics(channel, client, drafts)
+    if channels.all and not known and not any(one.topics for one in channels.all.values()):
+        why = "it names no servers: say in which broker they are with servers"
+        drafts.aside(root.place("channels"), "the channels of this document", why)
+    _components(root, references, left)
+    left.tell()
+
+
+def _version(root: View, drafts: Drafts) -> int | None:
+    """The document's major version; others than 2 and 3 are refused."""
+    written = root.value.get("asyncapi")
+    is_text = isinstance(written, str | int | float) and not isinstance(written, bool)
+    major = str(written).strip().partition(".")[0] if is_text else ""
+    if major in ("2", "3"):
+        return int(major)
+    what = f"asyncapi {shown(written)} is not known here: write the document as 3.0.0 or 2.6.0"
+    drafts.fault(root.place("asyncapi"), "C005", what)
+    return None
+
+
+def _client(root: View, host: str) -> str | None:
+    """The application's name as a client: its title, or what its file is called."""
+    info = root.value.get("info")
+    title = info.get("title") if isinstance(info, dict) else None
+    if not isinstance(title, str) or not title or may_hold_secret(title):
+        title = host
+    name = as_name(title)
+    return None if name == "unnamed" else name
+
+
+def _servers(root: View, references: References, servers: Servers) -> list[Server]:
+    section = references.at(root, "servers")
+    return [servers.read(name, view) for name, _, view in references.entries(section)]
+
+
+def _wills(servers: list[Server], client: str | None, drafts: Drafts) -> None:
+    """What a broker publishes when it loses the application is published there like the rest."""
+    for one in servers:
+        if one.will is None or one.style != "mqtt":
+            continue
+        topic, where = one.will
+        if advice := topic_fault(topic):
+            drafts.fault(where, "C005", f"lastWill.topic {shown(topic)} is no topic: {advice}")
+        else:
+            ends = tuple((end, client) for end in one.addresses)
+            drafts.topics.append(TopicDraft(name=topic, where=where, publishers=ends))
+
+
+def _topics(channel: Channel, client: str | None, drafts: Drafts) -> None:
+    if channel.topics and not (channel.sends or channel.receives):
+        why = "nobody sends or receives there: write an operation that does"
+        drafts.aside(channel.where, f"channel {label(channel.name)}", why)
+        return
+    for topic, addresses in channel.topics.items():
+        ends = tuple((one, client) for one in addresses)
+        drafts.topics.append(
+            TopicDraft(
+                name=topic,
+                where=channel.where,
+                publishers=ends if channel.sends else (),
+                subscribers=ends if channel.receives else (),
+            )
+        )
+
+
+def _components(root: View, references: References, left: LeftOut) -> None:
+    """Components are read where something refers to them; what nothing does is only counted."""
+    section = references.at(root, "components")
+    if section is None:
+        return
+    left.rest(section, _PARTS, _OF_NO_PART)
+    for kind in _PARTS:
+        inner = references.at(section, kind)
+        for name in inner.value if inner is not None else ():
+            if inner is not None and not references.is_reached(inner, name):
+                left.add(UNUSED, inner.place(name))

@@ -1,0 +1,118 @@
+"""Operations of a document: on which channels its application sends and receives."""
+
+from ropewalk.federation.readers.asyncapi.channels import Channel, Channels
+from ropewalk.federation.readers.asyncapi.left_out import ANY, LeftOut
+from ropewalk.federation.readers.asyncapi.references import References
+from ropewalk.federation.readers.drafts import Drafts
+from ropewalk.federation.readers.view import View
+from ropewalk.federation.showing import label, shown
+
+OPPOSITE = {"send": "receive", "receive": "send"}
+ACTIONS_2 = {"publish": "receive", "subscribe": "send"}
+"""Version 2 says what *others* do with the channel: on `publish` they do, and the application
+receives; on `subscribe` they receive what it sends. Many documents were written the other way."""
+_SIDES = (
+    "publish and subscribe of version 2 are what others do: the application receives what is under "
+    "publish and sends what is under subscribe: version 3 says send and receive"
+)
+_AT_RUN_TIME = "each message says where its answer goes: nothing here does"
+
+
+class Operations:
+    """What the application does, noted in the channels that it does it on."""
+
+    def __init__(
+        self,
+        references: References,
+        channels: Channels,
+        left: LeftOut,
+        drafts: Drafts,
+        version: int,
+    ) -> None:
+        self._references, self._channels, self._left = references, channels, left
+        self._drafts, self._version = drafts, version
+        self._told_sides = False
+
+    def read(self, root: View) -> None:
+        """All channels, and all that is done on them."""
+        section = self._references.at(root, "channels")
+        for name, place, view in self._references.entries(section):
+            channel = self._channels.read(name, view, root, place if self._version == 2 else None)
+            if self._version == 2:
+                self._of_channel(channel, view)
+        if self._version > 2:
+            operations = self._references.at(root, "operations")
+            for name, _, view in self._references.entries(operations):
+                self._operation(name, view, root)
+
+    def _of_channel(self, channel: Channel, view: View) -> None:
+        for key, action in ACTIONS_2.items():
+            if key not in view.value:
+                continue
+            one = self._references.at(view, key)
+            if one is not None:
+                self._about(one, ("bindings", "traits"), ("message", "operationId"))
+            _note(channel, action)
+            if not self._told_sides:
+                self._told_sides = True
+                self._drafts.note(view.place(key), "C020", _SIDES)
+
+    def _operation(self, name: str, view: View, root: View) -> None:
+        self._about(view, ("action", "channel", "reply", "bindings", "traits"), ("messages",))
+        action = view.value.get("action")
+        if action not in ("send", "receive"):
+            what = f"operation {label(name)} has action {shown(action)}: write send or receive"
+            self._drafts.fault(view.place("action"), "C005", what)
+            return
+        if not view.has("channel"):
+            what = (
+                f"operation {label(name)} has no channel: write channel: {{$ref: '#/channels/...'}}"
+            )
+            self._drafts.fault(view.where, "C005", what)
+        else:
+            self._use(view, action, root)
+        reply = self._references.at(view, "reply")
+        if reply is not None:
+            self._reply(reply, OPPOSITE[action], root)
+
+    def _use(self, view: View, action: str, root: View) -> None:
+        found = self._references.at(view, "channel")
+        if found is not None:
+            name = str(found.path[-1]) if found.path else ""
+            _note(self._channels.read(name, found, root), action)
+
+    def _reply(self, reply: View, action: str, root: View) -> None:
+        """An answer goes the other way, on a channel of its own or of the message's choice."""
+        self._left.rest(reply, ("channel", "address"), (*ANY, "messages"))
+        address = self._references.at(reply, "address")
+        if address is not None:
+            self._left.rest(address, ("location",), ("description",))
+            self._drafts.aside(reply.place("address"), "the address of a reply", _AT_RUN_TIME)
+        if reply.has("channel"):
+            self._use(reply, action, root)
+
+    def _about(self, view: View, read: tuple[str, ...], known: tuple[str, ...]) -> None:
+        """What an operation says beside where its messages go, its traits included.
+
+        Neither version's traits may have a channel or an action, so that it makes no difference
+        whether a trait is merged over the operation (2) or under it (3).
+        """
+        self._left.rest(view, read, (*ANY, *known, "security"))
+        self._left.bindings(view, self._references)
+        traits = view.value.get("traits")
+        if traits is not None and not isinstance(traits, list):
+            what = "traits is not a list: write one of $refs or maps"
+            self._drafts.fault(view.place("traits"), "C005", what)
+            return
+        for i in range(len(traits or ())):
+            one = self._references.at(view, "traits", i)
+            if one is not None:
+                self._left.rest(one, ("bindings",), (*ANY, "security", "operationId"))
+                self._left.bindings(one, self._references)
+
+
+def _note(channel: Channel, action: str) -> None:
+    if action == "send":
+        channel.sends = True
+    else:
+        channel.receives = True

@@ -1,0 +1,124 @@
+"""What NATS servers tell each other: every route of a cluster, every gateway between two.
+
+A file names a few of its peers; the servers pass the names of all on. So routes join each two
+servers of a cluster, and each server of a cluster has a gateway of its own to every other cluster
+that gateways join to it. Routes and gateways carry all accounts.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import combinations
+
+from ropewalk.federation.bridges import Bridge
+from ropewalk.federation.readers.drafts import BrokerDraft
+
+Peers = dict[str, list[str]]
+"""Servers by a cluster's name."""
+
+
+def with_gossip(bridges: Sequence[Bridge], brokers: dict[str, BrokerDraft]) -> Iterator[Bridge]:
+    """Bridges as they come to be: those that are no NATS connections stay as they are."""
+    routes = [one for one in bridges if one.kind == "route"]
+    gateways = [one for one in bridges if one.kind == "gateway"]
+    clusters = _clusters(routes, brokers)
+    yield from (
+        _wider(one, clusters, brokers) for one in bridges if one.kind not in ("route", "gateway")
+    )
+    for servers in clusters:
+        yield from _mesh(servers, routes, brokers)
+    yield from _gateways(gateways, clusters, brokers)
+
+
+def _clusters(routes: Sequence[Bridge], brokers: dict[str, BrokerDraft]) -> list[list[str]]:
+    """Servers that routes join, whatever they call their cluster, and those without routes."""
+    of: dict[str, list[str]] = {}
+    for one in brokers.values():
+        if one.make == "nats":
+            of.setdefault(one.host, [one.host])
+    for route in routes:
+        a, b = of[brokers[route.from_].host], of[brokers[route.to].host]
+        if a is not b:
+            a += b
+            of.update(dict.fromkeys(b, a))
+    return list({id(servers): servers for servers in of.values()}.values())
+
+
+def _spaces(server: str, brokers: dict[str, BrokerDraft]) -> dict[str, str]:
+    """A server's brokers by their account."""
+    return {one.space: one.name for one in brokers.values() if one.host == server}
+
+
+def _mesh(
+    servers: list[str], routes: Sequence[Bridge], brokers: dict[str, BrokerDraft]
+) -> Iterator[Bridge]:
+    """A route between each two servers for each account; one, though both may ask for it."""
+    asked: dict[frozenset[str], Bridge] = {}
+    for one in routes:
+        asked.setdefault(frozenset((brokers[one.from_].host, brokers[one.to].host)), one)
+    members = [one for pair, one in asked.items() if pair <= set(servers)]
+    for a, b in combinations(servers, 2):
+        route = asked.get(frozenset((a, b))) or (
+            replace(members[0], name="gossip") if members else None
+        )
+        if route is None:
+            continue
+        here, there = _spaces(a, brokers), _spaces(b, brokers)
+        if brokers[route.from_].host == b:
+            here, there = there, here
+        for account in here.keys() & there.keys():
+            yield replace(
+                route,
+                from_=here[account],
+                to=there[account],
+                direction="both",
+                addresses=(),
+                reached_at=route.reached_at[:1],
+            )
+
+
+def _gateways(
+    gateways: Sequence[Bridge], clusters: list[list[str]], brokers: dict[str, BrokerDraft]
+) -> Iterator[Bridge]:
+    """Each server's own gateway to each cluster that its cluster is joined to, one way."""
+    number = {server: i for i, servers in enumerate(clusters) for server in servers}
+    joined: dict[tuple[int, int], Bridge] = {}
+    for one in gateways:
+        a, b = number[brokers[one.from_].host], number[brokers[one.to].host]
+        if a != b:
+            joined.setdefault((a, b), one)
+    for (a, b), one in list(joined.items()):
+        joined.setdefault((b, a), replace(one, name=_cluster(clusters[a], brokers), reached_at=()))
+    for (a, b), one in joined.items():
+        for server in clusters[a]:
+            for account, name in _spaces(server, brokers).items():
+                far = [_spaces(other, brokers).get(account) for other in clusters[b]]
+                there = [other for other in far if other is not None]
+                if there:
+                    yield replace(
+                        one,
+                        from_=name,
+                        to=there[0],
+                        addresses=tuple(there[1:]),
+                        reached_at=one.reached_at if len(one.reached_at) == len(there) else (),
+                        direction="out",
+                        choice="any",
+                    )
+
+
+def _cluster(servers: list[str], brokers: dict[str, BrokerDraft]) -> str:
+    names = [one.cluster for one in brokers.values() if one.host in servers and one.cluster]
+    return names[0] if names else servers[0]
+
+
+def _wider(one: Bridge, clusters: list[list[str]], brokers: dict[str, BrokerDraft]) -> Bridge:
+    """A leaf node learns the other servers of the cluster that it is connected to."""
+    if one.kind != "leaf":
+        return one
+    far = brokers[one.to]
+    peers = next((servers for servers in clusters if far.host in servers), [])
+    named = [_spaces(server, brokers).get(far.space) for server in peers]
+    known = {one.to, *one.addresses}
+    more = [name for name in named if name is not None and name not in known]
+    if not more:
+        return one
+    return replace(one, addresses=(*one.addresses, *more), reached_at=())

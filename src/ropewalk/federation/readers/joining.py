@@ -1,0 +1,188 @@
+"""Several files' drafts to one federation: addresses become brokers, topics of a name one topic."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from ropewalk.federation.bridges import Bridge, Prefixes
+from ropewalk.federation.contracts import DEFAULT
+from ropewalk.federation.facts import Broker, Client, Federation, Site, Topic
+from ropewalk.federation.names import is_name, topic_fault
+from ropewalk.federation.readers.assumed import NO_PROMISE, assumed
+from ropewalk.federation.readers.clusters import with_gossip
+from ropewalk.federation.readers.drafts import Address, BridgeDraft, BrokerDraft, Drafts, TopicDraft
+from ropewalk.federation.readers.mapping import Mapping as Said
+from ropewalk.federation.readers.whose import Directory, place_text, places
+from ropewalk.federation.showing import shown
+
+SCHEMES = {
+    "nats": ("nats", "tls"),
+    "mosquitto": ("mqtt", "mqtts"),
+    "rabbitmq": ("amqp", "amqps"),
+}
+WITHIN = ("binding", "shovel")
+"""What may lead from a broker to itself, from one exchange or queue to another."""
+End = tuple[str | Address, str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """A federation, and which server each address of the files means."""
+
+    federation: Federation
+    meant: Mapping[tuple[str, str, int], str]
+    """By file, host and port, as they are written there."""
+
+
+def join(name: str, drafts: Drafts, said: Said | None = None) -> Joined:
+    """All drafts as one federation; what does not fit together is noted in the drafts."""
+    directory = Directory(drafts, said)
+    bridges = [
+        made
+        for one in drafts.bridges
+        for made in _bridge(one, directory, drafts)
+        if made is not None
+    ]
+    topics = _topics(drafts.topics, directory, drafts)
+    bridges = list(with_gossip(bridges, directory.brokers))
+    for known, topic in assumed(bridges, topics).items():
+        topics[known] = topic
+    sites = dict(said.sites) if said is not None else {}
+    brokers = {one.name: _broker(one, directory, sites) for one in directory.brokers.values()}
+    federation = Federation(
+        name=name,
+        sites={site: place for site, place in sites.items() if _used(site, brokers)},
+        brokers=brokers or {"none_read": Broker()},
+        bridges=tuple(bridges),
+        topics=topics,
+    )
+    return Joined(federation, directory.meant)
+
+
+def _used(site: str, brokers: Mapping[str, Broker]) -> bool:
+    return any(one.site == site for one in brokers.values())
+
+
+def _broker(one: BrokerDraft, directory: Directory, sites: Mapping[str, Site]) -> Broker:
+    shared = len(directory.spaces(one.host)) > 1 or one.name != one.host
+    at = next((name for name in (one.name, one.host) if name in sites), None)
+    return Broker(
+        make=one.make,
+        url=_url(one, directory),
+        site=at,
+        server=one.host if shared else None,
+        space=one.space or None,
+        cluster=one.cluster or None,
+        # Virtual hosts and accounts of a server fail with it.
+        risk_groups=tuple(dict.fromkeys((*one.risk_groups, *([one.host] if shared else [])))),
+        written={"entry": place_text(one.where)},
+    )
+
+
+def _url(one: BrokerDraft, directory: Directory) -> str | None:
+    known = directory.url(one)
+    if known is None:
+        return None
+    host, port = known
+    host = host or "0.0.0.0"  # noqa: S104 - that is what a file without a host means
+    if set(host) & set("@=/?# \t"):
+        return None
+    shown_host = f"[{host}]" if ":" in host else host
+    return f"{SCHEMES[one.make][one.secure]}://{shown_host}:{port}" if port else None
+
+
+def _bridge(one: BridgeDraft, directory: Directory, drafts: Drafts) -> Iterable[Bridge | None]:
+    holder = directory.brokers.get(one.at)
+    if holder is None:
+        return
+    if isinstance(one.far, str):
+        ends: tuple[str, ...] = (one.far,)
+    else:
+        ends = tuple(directory.broker(far, holder) for far in one.far)
+    # An address of several that is the holder's own is no backup.
+    if one.kind not in WITHIN:
+        kept = [i for i, end in enumerate(ends) if end != one.at]
+    else:
+        kept = list(range(len(ends)))
+    if not kept:
+        if one.kind not in ("route", "gateway"):  # a server's own address is passed over there
+            what = f"{shown(one.name)} leads back to {one.at}, which holds it"
+            drafts.warn(one.where, "C020", f"{what}: correct its address, or name it in --map")
+        return
+    patterns = _good(one.patterns, one, drafts)
+    if not patterns or one.at not in directory.brokers:
+        return
+    named = [ends[i] for i in kept]
+    yield Bridge(
+        from_=one.at,
+        to=named[0],
+        name=one.name or None,
+        kind=one.kind,
+        patterns=patterns,
+        except_=_good(one.excepts, one, drafts),
+        direction=one.direction,
+        qos=one.qos,
+        prefixes=Prefixes(local=one.local, remote=one.remote),
+        max_hops=one.max_hops,
+        addresses=tuple(named[1:]),
+        reached_at=() if isinstance(one.far, str) else tuple(_reached(one.far[i]) for i in kept),
+        choice=one.choice,
+        echoes=one.echoes,
+        written=places(one.lines, one.where),
+    )
+
+
+def _reached(far: Address) -> str:
+    host = f"[{far.host}]" if ":" in far.host else far.host
+    return f"{host}:{far.port}"
+
+
+def _good(patterns: Iterable[str], one: BridgeDraft, drafts: Drafts) -> tuple[str, ...]:
+    found = []
+    for pattern in patterns:
+        if advice := topic_fault(pattern):
+            drafts.fault(one.where, "C005", f"{shown(pattern)} is no topic pattern: {advice}")
+        else:
+            found.append(pattern)
+    return tuple(found)
+
+
+def _topics(given: Iterable[TopicDraft], directory: Directory, drafts: Drafts) -> dict[str, Topic]:
+    """Topics by name; who publishes or is served in several files is listed once."""
+    topics: dict[str, Topic] = {}
+    for one in given:
+        if advice := topic_fault(one.name):
+            drafts.fault(one.where, "C005", f"{shown(one.name)} is no topic: {advice}")
+            continue
+        publishers = _ends(one.publishers, directory, named=not one.assumed)
+        subscribers = _ends(one.subscribers, directory, named=not one.assumed)
+        known = topics.get(one.name)
+        if known is None:
+            topics[one.name] = Topic(
+                publishers=publishers,
+                subscribers=subscribers,
+                assumed=one.assumed,
+                contract=NO_PROMISE if one.assumed else DEFAULT,
+                written={"entry": place_text(one.where)},
+            )
+            continue
+        if known.assumed and not one.assumed:  # what is stated counts, not what is only likely
+            known = replace(known, publishers=(), subscribers=(), assumed=False, contract=DEFAULT)
+            known = replace(known, written={"entry": place_text(one.where)})
+        elif one.assumed and not known.assumed:
+            continue
+        topics[one.name] = replace(
+            known,
+            publishers=tuple(dict.fromkeys((*known.publishers, *publishers))),
+            subscribers=tuple(dict.fromkeys((*known.subscribers, *subscribers))),
+        )
+    return topics
+
+
+def _ends(ends: Iterable[End], directory: Directory, *, named: bool) -> tuple[str | Client, ...]:
+    found: dict[str | Client, None] = {}
+    for end, client in ends:
+        name = end if isinstance(end, str) else directory.broker(end, None)
+        if name in directory.brokers:
+            known = named and client is not None and is_name(client)
+            found[Client(broker=name, client=str(client)) if known else name] = None
+    return tuple(found)

@@ -1,0 +1,201 @@
+"""The files of one broker: its listeners, its connections, and what they include."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from ropewalk.federation.readers.drafts import BrokerDraft, Drafts
+from ropewalk.federation.readers.mosquitto.connections import PORT, Connection
+from ropewalk.federation.readers.mosquitto.known import ASIDE, OF_BRIDGE, OF_LISTENER
+from ropewalk.federation.readers.mosquitto.lines import Setting, settings
+from ropewalk.federation.showing import shown
+from ropewalk.findings import Where
+
+Include = Callable[[str], Sequence[tuple[str, str]] | None]
+
+
+@dataclass(slots=True)
+class Listener:
+    """Where it listens, as the lines of the file fill it in."""
+
+    where: Where | None = None
+    host: str = ""
+    port: int = 0
+    protocol: str = "mqtt"
+    socket: bool = False
+    certificate: bool = False
+
+
+@dataclass(slots=True)
+class Conf:
+    """All that the files of one broker say."""
+
+    host: str
+    file: str
+    drafts: Drafts
+    include: Include
+    default: Listener = field(default_factory=Listener)
+    listeners: list[Listener] = field(default_factory=list)
+    connections: list[Connection] = field(default_factory=list)
+    _listener: Listener | None = None
+    _connection: Connection | None = None
+
+    def read(self, text: str, file: str, above: tuple[str, ...] = ()) -> None:
+        """Read a file and what it includes; a connection ends with its file."""
+        self._listener, self._connection = None, None
+        for setting in settings(text, file, self.drafts):
+            name = setting.name
+            if name == "include_dir":
+                self._include(setting, (*above, file))
+            elif name == "connection":
+                self._connection = self._begin(setting)
+            elif name in OF_BRIDGE:
+                self._of_bridge(setting)
+            elif name in OF_LISTENER:
+                _OF_LISTENER[name](self, setting)
+            else:
+                if name == "certfile":
+                    (self._listener or self.default).certificate = True
+                self.drafts.aside(setting.where, name, ASIDE[name])
+
+    def broker(self) -> BrokerDraft:
+        """The broker: where others reach it by MQTT itself."""
+        found = [*([self.default] if self.default.where else []), *self.listeners]
+        usable = [one for one in found if one.protocol == "mqtt" and not one.socket]
+        if not found:
+            what = "there is no listener here: from 2.0 on only this machine reaches the broker"
+            self.drafts.note(
+                Where(self.file, 1), "C020", f"{what} at port {PORT}: write listener {PORT}"
+            )
+            usable = [self.default]
+        first = next((one.where for one in found if one.where), Where(self.file, 1))
+        return BrokerDraft(
+            name=self.host,
+            make="mosquitto",
+            where=first,
+            host=self.host,
+            listens=tuple(dict.fromkeys((one.host, one.port or PORT) for one in usable)),
+            secure=bool(usable) and all(one.certificate for one in usable),
+        )
+
+    # --- connections -------------------------------------------------------------------------
+
+    def _begin(self, setting: Setting) -> Connection:
+        words, drafts = setting.words, self.drafts
+        if not words:
+            drafts.fault(setting.where, "C002", "connection has no name: write connection NAME")
+            words = [""]
+        if len(words) > 1:
+            what = "the name of a connection ends at the first space"
+            drafts.warn(setting.where, "C020", f"{what}: write one word")
+        known = next((one for one in self.connections if one.name == words[0]), None)
+        connection = Connection(words[0], setting.where)
+        self.connections.append(connection)
+        if known is not None:
+            what = f"connection {shown(words[0])} is at {known.where} already"
+            drafts.fault(setting.where, "C007", f"{what}: give each connection a name of its own")
+        return connection
+
+    def _of_bridge(self, setting: Setting) -> None:
+        if self._connection is None:
+            what = f"{setting.name} stands before any connection, so Mosquitto does not start"
+            self.drafts.fault(setting.where, "C002", f"{what}: write connection NAME above it")
+        else:
+            self._connection.settings.append(setting)
+
+    # --- files -------------------------------------------------------------------------------
+
+    def _include(self, setting: Setting, above: tuple[str, ...]) -> None:
+        drafts, path = self.drafts, setting.value
+        if not path:
+            drafts.fault(setting.where, "C002", "include_dir has no folder: write include_dir PATH")
+            return
+        if len(above) > 1:
+            what = "include_dir counts in the first file only, elsewhere Mosquitto does not start"
+            drafts.fault(setting.where, "C006", f"{what}: move it to {above[0]}")
+            return
+        found = self.include(path)
+        if found is None:
+            why = "the folder is not here; give it as well"
+            drafts.aside(setting.where, f"include_dir {shown(path)}", why)
+            return
+        kept = self._listener, self._connection
+        for file, text in found:
+            if file in above:
+                what = f"include_dir {shown(path)} holds this file itself"
+                drafts.fault(setting.where, "C006", f"{what}: keep what it includes elsewhere")
+                continue
+            drafts.included.add(file)
+            self.read(text, file, above)
+        self._listener, self._connection = kept
+
+    # --- listeners ---------------------------------------------------------------------------
+
+    def _listen(self, setting: Setting) -> None:
+        words = setting.words
+        port = _port(setting, 0, self.drafts)
+        host = words[1] if len(words) > 1 and not words[1].startswith("#") else ""
+        self._listener = Listener(setting.where, host, port or 0, socket=port == 0)
+        self.listeners.append(self._listener)
+        if port == 0:
+            if host:
+                why = "bridges do not use sockets of the machine"
+                self.drafts.aside(setting.where, "listener 0", why)
+            else:
+                what = "listener 0 needs the path of a socket"
+                self.drafts.fault(setting.where, "C002", f"{what}: write listener {PORT}")
+
+    def _port_of_default(self, setting: Setting) -> None:
+        if self.default.port:
+            what = f"port is given again in line {setting.where.line}, and that counts"
+            place = self.default.where or setting.where
+            self.drafts.note(place, "C007", f"{what}: write listener PORT for each", "warning")
+        self.default.port = _port(setting, 1, self.drafts) or 0
+        self.default.where = setting.where
+        self._listener = self.default
+
+    def _bind(self, setting: Setting) -> None:
+        if not setting.value:
+            self.drafts.fault(setting.where, "C002", "bind_address is empty: write bind_address IP")
+            return
+        self.default.host = setting.words[0]
+        self.default.where = self.default.where or setting.where
+        self._listener = self.default
+
+    def _protocol(self, setting: Setting) -> None:
+        protocol = setting.words[0] if setting.words else ""
+        if protocol not in ("mqtt", "websockets", "http_api"):
+            what = "Mosquitto does not know this protocol"
+            self.drafts.fault(setting.where, "C005", f"{what}: write mqtt or websockets")
+            return
+        listener = self._listener or self.default
+        listener.protocol = protocol
+        listener.where = listener.where or setting.where
+        if protocol != "mqtt":
+            why = "bridges use MQTT itself, so this listener is left out"
+            self.drafts.aside(setting.where, f"protocol {protocol}", why)
+
+    def _mount(self, setting: Setting) -> None:
+        why = "clients and bridges of this listener see other topic names than the federation"
+        self.drafts.note(
+            setting.where, "C010", f"not modelled: mount_point: {why}", severity="warning"
+        )
+
+
+_OF_LISTENER: dict[str, Callable[[Conf, Setting], None]] = {
+    "listener": Conf._listen,
+    "port": Conf._port_of_default,
+    "bind_address": Conf._bind,
+    "protocol": Conf._protocol,
+    "mount_point": Conf._mount,
+}
+
+
+def _port(setting: Setting, least: int, drafts: Drafts) -> int | None:
+    word = setting.words[0] if setting.words else ""
+    port = int(word) if word.isascii() and word.isdecimal() and len(word) < 9 else -1
+    if least <= port <= 65535:
+        return port
+    code = "C006" if "$" in word else "C005"
+    what = f"{setting.name} needs a port from 1 to 65535"
+    drafts.fault(setting.where, code, f"{what}, and not {shown(word)}: write {PORT}")
+    return None

@@ -1,0 +1,268 @@
+"""A connection block: where it connects, how it chooses, and what its topic lines carry."""
+
+import ipaddress
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ropewalk.federation.readers.drafts import Address, BridgeDraft, Drafts
+from ropewalk.federation.readers.mosquitto.known import ASIDE, TLS_OF_BRIDGE
+from ropewalk.federation.readers.mosquitto.lines import Setting
+from ropewalk.federation.readers.mosquitto.topic_lines import topic_line
+from ropewalk.federation.readers.mosquitto.topics import Line, effective, tell_doubles
+from ropewalk.federation.showing import shown
+from ropewalk.findings import Where
+
+PORT = 1883
+_TRUTH = {"true": True, "1": True, "false": False, "0": False}
+_PORT = re.compile(r"\d{1,9}")
+_VARIABLE = re.compile(r"\$|%[A-Za-z_]+%|<[^>]*>")
+
+
+@dataclass(slots=True)
+class Connection:
+    """A connection and the settings that follow it."""
+
+    name: str
+    where: Where
+    settings: list[Setting] = field(default_factory=list)
+
+
+def draft_connection(one: Connection, at: str, drafts: Drafts) -> None:
+    """Draft a connection's bridges: one per topic line, or one each way where they differ."""
+    flags, lines = _flags(one, drafts), _lines(one, drafts)
+    far, place = _addresses(one, drafts)
+    topics, version = _topics(one, drafts), _version(one, drafts)
+    _tell_addresses(one, far, flags, place, drafts)
+    _tell_sessions(one, topics, flags, drafts)
+    if not far or not topics:
+        return
+    carried = effective(topics, flags.get("bridge_attempt_unsubscribe", True), drafts)
+    tell_doubles(topics, drafts)
+    echoes = not flags.get("try_private", True) and version != "mqttv50"
+    echoes = echoes and any(line.goes("in") for line in topics)
+    for line, way, what in carried:
+        drafts.bridges.append(
+            BridgeDraft(
+                at=at,
+                far=tuple(far),
+                name=one.name,
+                kind="bridge",
+                where=line.where,
+                patterns=what.patterns,
+                excepts=what.excepts,
+                direction=way,
+                qos=what.qos,
+                local=line.local,
+                remote=line.remote,
+                choice="next" if flags.get("round_robin") else "first",
+                echoes=echoes,
+                lines={**lines, "addresses": place},
+            )
+        )
+
+
+_FIELDS = {
+    "round_robin": "round_robin",
+    "try_private": "echoes",
+    "bridge_protocol_version": "protocol",
+    "bridge_attempt_unsubscribe": "unsubscribe",
+}
+"""Modelled settings, by the field that they have a line of."""
+_FLAGS = ("round_robin", "try_private", "bridge_attempt_unsubscribe")
+_SESSIONS = ("cleansession", "local_cleansession")
+
+
+def _lines(one: Connection, drafts: Drafts) -> dict[str, Where]:
+    """Lines of the connection's fields; what has no part in forwarding is told."""
+    lines = {"connection": one.where}
+    for setting in one.settings:
+        if setting.name in _FIELDS:
+            lines[_FIELDS[setting.name]] = setting.where
+        elif setting.name in ASIDE:
+            drafts.aside(setting.where, setting.name, ASIDE[setting.name])
+    return lines
+
+
+def _flags(one: Connection, drafts: Drafts) -> dict[str, bool]:
+    """Settings that are true or false; of several the last counts."""
+    found: dict[str, bool] = {}
+    last: dict[str, Setting] = {}
+    for setting in one.settings:
+        if setting.name not in (*_FLAGS, *_SESSIONS):
+            continue
+        word = setting.words[0] if setting.words else ""
+        if word not in _TRUTH:
+            drafts.fault(
+                setting.where, "C005", f"{setting.name} needs a value: write true or false"
+            )
+            continue
+        found[setting.name] = _TRUTH[word]
+        _tell_again(setting, last.get(setting.name), drafts)
+        last[setting.name] = setting
+    return found
+
+
+def _tell_again(setting: Setting, before: Setting | None, drafts: Drafts) -> None:
+    if before is not None:
+        what = f"{setting.name} is given again in line {setting.where.line}, and that counts"
+        drafts.note(before.where, "C007", f"{what}: remove this one", "warning")
+
+
+def _version(one: Connection, drafts: Drafts) -> str:
+    version, last = "mqttv311", None
+    for setting in one.settings:
+        if setting.name == "bridge_protocol_version":
+            if setting.value not in ("mqttv31", "mqttv311", "mqttv50"):
+                what = "Mosquitto does not know this protocol version"
+                drafts.fault(setting.where, "C005", f"{what}: write mqttv31, mqttv311 or mqttv50")
+            else:
+                version = setting.value
+                _tell_again(setting, last, drafts)
+                last = setting
+    return version
+
+
+def _topics(one: Connection, drafts: Drafts) -> list[Line]:
+    given = [setting for setting in one.settings if setting.name == "topic"]
+    if not given:
+        what = f"the connection {shown(one.name)} has no topic, so Mosquitto does not start"
+        drafts.fault(one.where, "C002", f"{what}: write topic PATTERN out 0")
+    found = [topic_line(setting, drafts) for setting in given]
+    return [line for line in found if line is not None]
+
+
+# --- addresses -------------------------------------------------------------------------------
+
+
+def _addresses(one: Connection, drafts: Drafts) -> tuple[list[Address], Where]:
+    given = [setting for setting in one.settings if setting.name in ("address", "addresses")]
+    if not given:
+        what = f"the connection {shown(one.name)} has no address, so Mosquitto does not start"
+        drafts.fault(one.where, "C002", f"{what}: write address HOST:PORT")
+        return [], one.where
+    for again in given[1:]:
+        what = (
+            f"address is given in line {given[0].where.line} already, so Mosquitto does not start"
+        )
+        drafts.fault(again.where, "C007", f"{what}: write all addresses in one line")
+    where = given[0].where
+    words = given[0].words
+    words = words[: next((i for i, word in enumerate(words) if word[0] == "#"), len(words))]
+    if not words:
+        drafts.fault(where, "C002", "address is empty: write address HOST:PORT")
+        return [], where
+    secure = any(setting.name in TLS_OF_BRIDGE for setting in one.settings)
+    return [made for word in words if (made := _address(word, where, secure, drafts))], where
+
+
+def _address(word: str, where: Where, secure: bool, drafts: Drafts) -> Address | None:
+    """HOST or HOST:PORT, cut at the last colon."""
+    host, colon, last = word.rpartition(":") if ":" in word else (word, "", "")
+    number = _PORT.match(last)
+    port = int(number[0]) if number else PORT if not colon else 0
+    if _hopeless(word, host, where, drafts):
+        return None
+    if not 1 <= port <= 65535:
+        code, advice = "C005", "write HOST:PORT, a port from 1 to 65535"
+        if _VARIABLE.search(last):
+            code, advice = "C006", "Mosquitto fills in no variables: write the port itself"
+        drafts.fault(where, code, f"{_shown(word)} has no port after its last colon: {advice}")
+        return None
+    if number and number[0] != last:
+        what = f"the port of {_shown(word)} is read as {port}"
+        drafts.warn(where, "C020", f"{what}: write HOST:PORT, and spaces between addresses")
+    if _VARIABLE.search(host):
+        what = f"{_shown(word)} looks like a variable, and Mosquitto fills in none"
+        drafts.warn(where, "C020", f"{what}: write the host itself")
+    return Address(
+        host=_unbracketed(host, where, drafts),
+        port=port,
+        where=where,
+        make="mosquitto",
+        secure=secure,
+    )
+
+
+def _hopeless(word: str, host: str, where: Where, drafts: Drafts) -> bool:
+    """What no host is called; told."""
+    advice = ""
+    if "@" in word:
+        advice = "write HOST:PORT, and the user as remote_username"
+    elif "/" in word:
+        advice = "write HOST:PORT without a scheme or path"
+    elif "," in host:
+        advice = "write spaces between addresses, no commas"
+    elif not host:
+        advice = "write HOST:PORT"
+    elif ":" in host.strip("[]") and not _is_ipv6(host.strip("[]")):
+        advice = "what follows the last colon is the port: write ADDRESS:1883 after an IPv6 address"
+    if advice:
+        drafts.fault(where, "C005", f"{_shown(word)} is no address: {advice}")
+    return bool(advice)
+
+
+def _shown(word: str) -> str:
+    """An address in a message; a user or password stands before an @."""
+    return "this" if "@" in word else shown(word)
+
+
+def _is_ipv6(host: str) -> bool:
+    try:
+        ipaddress.IPv6Address(host.partition("%")[0])
+    except ValueError:
+        return False
+    return True
+
+
+def _unbracketed(host: str, where: Where, drafts: Drafts) -> str:
+    bare = host.strip("[]")
+    if bare != host:
+        what = "Mosquitto looks for a host with the brackets in its name"
+        drafts.warn(where, "C020", f"{what}: write {bare}:PORT without them")
+    return bare
+
+
+def _tell_addresses(
+    one: Connection,
+    far: Sequence[Address],
+    flags: Mapping[str, bool],
+    where: Where,
+    drafts: Drafts,
+) -> None:
+    """What people do not expect of several addresses."""
+    several = len(far) > 1
+    start = [setting for setting in one.settings if setting.name == "start_type"]
+    for setting in start:
+        if setting.words[:1] == ["once"] and several:
+            what = "a connection that starts once is not tried again: its other addresses are idle"
+            drafts.warn(setting.where, "C020", f"{what}: write start_type automatic")
+        elif setting.words[:1] == ["lazy"]:
+            why = "it is taken as always up; once idle, nothing comes in before it sends again"
+            drafts.aside(setting.where, "start_type lazy", why)
+        else:
+            drafts.aside(setting.where, "start_type", "how a connection starts is not looked at")
+    if several and not flags.get("round_robin"):
+        # eclipse-mosquitto#3293: the good connection is dropped although the first does not answer.
+        what = "while the first address does not answer, Mosquitto drops the next one to try it"
+        fix = "write round_robin true if the addresses are equals"
+        drafts.warn(where, "C020", f"{what} again and again (seen up to 2.0.21): {fix}")
+
+
+def _tell_sessions(
+    one: Connection, topics: Iterable[Line], flags: Mapping[str, bool], drafts: Drafts
+) -> None:
+    clean = flags.get("cleansession", False)
+    local = flags.get("local_cleansession", clean)
+    promised = any(line.qos for line in topics)
+    for setting in one.settings:
+        if setting.name not in _SESSIONS:
+            continue
+        if setting.name == "cleansession" and clean and local and promised:
+            what = "cleansession true: while the connection is down, messages out of it are lost"
+            fix = "whatever their qos: write local_cleansession false"
+            drafts.warn(setting.where, "C020", f"{what} {fix}")
+        else:
+            drafts.aside(
+                setting.where, setting.name, "what waits for a connection is not looked at"
+            )

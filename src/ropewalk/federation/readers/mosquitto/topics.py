@@ -1,0 +1,184 @@
+"""The topic lines of one connection: which messages each of them carries, and under which names.
+
+Measured with Mosquitto 2.0.11: a message crosses a connection once, however many lines match it.
+Of the lines that rename, the first that matches gives its names; a line without prefixes counts
+only where none of these matches. An `out` line also unsubscribes what it would bring in.
+
+One name is left out: `#` matches its own parent too, so `# out 0 a/ x/` sends `a` as `x/a`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ropewalk.federation.readers.drafts import Direction, Drafts
+from ropewalk.federation.spelling import cover
+from ropewalk.federation.topics import common
+from ropewalk.findings import Where
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """A topic line."""
+
+    where: Where
+    pattern: str
+    direction: Direction = "out"
+    qos: int = 0
+    local: str = ""
+    remote: str = ""
+
+    @property
+    def renames(self) -> bool:
+        """Whether it has a prefix."""
+        return bool(self.local or self.remote)
+
+    def goes(self, way: Direction) -> bool:
+        """Whether it carries anything that way."""
+        return self.direction in (way, "both")
+
+    def prefix(self, way: Direction) -> str:
+        """What its names begin with where its messages come from."""
+        return self.local if way == "out" else self.remote
+
+    def full(self, way: Direction) -> str:
+        """What it subscribes to where its messages come from."""
+        return self.prefix(way) + self.pattern
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """What a line carries one way, without its prefixes."""
+
+    patterns: tuple[str, ...]
+    excepts: tuple[str, ...]
+    qos: int
+
+
+def effective(
+    lines: Sequence[Line], unsubscribes: bool, drafts: Drafts
+) -> list[tuple[Line, Direction, Carried]]:
+    """What each line carries, one entry for both ways where that is the same."""
+    out = _one_way(lines, "out", {line.full("out") for line in lines}, drafts)
+    live = subscribed(lines, unsubscribes)
+    _tell_undone(lines, live, drafts)
+    into = _one_way(lines, "in", live, drafts)
+    found: list[tuple[Line, Direction, Carried]] = []
+    for line in lines:
+        here, there = out.get(line.where), into.get(line.where)
+        if here is not None and here == there:
+            found.append((line, "both", here))
+            continue
+        if here is not None:
+            found.append((line, "out", here))
+        if there is not None:
+            found.append((line, "in", there))
+    return found
+
+
+def subscribed(lines: Sequence[Line], unsubscribes: bool) -> set[str]:
+    """What a connection stays subscribed to at the far broker, after all of its lines."""
+    live: set[str] = set()
+    for line in lines:
+        if line.goes("in"):
+            live.add(line.full("in"))
+        elif unsubscribes:
+            live.discard(line.full("in"))
+    return live
+
+
+def _tell_undone(lines: Sequence[Line], live: set[str], drafts: Drafts) -> None:
+    for i, line in enumerate(lines):
+        if not line.goes("in") or line.full("in") in live:
+            continue
+        undoes = [one for one in lines[i + 1 :] if not one.goes("in")]
+        by = next(one for one in undoes if one.full("in") == line.full("in"))
+        what = f"nothing comes in by this topic line: the out line {by.where.line} unsubscribes it"
+        fix = "write both instead of the two, or bridge_attempt_unsubscribe false"
+        drafts.warn(line.where, "C020", f"{what}: {fix}")
+
+
+def _one_way(
+    lines: Sequence[Line], way: Direction, live: set[str], drafts: Drafts
+) -> dict[Where, Carried]:
+    going = [line for line in lines if line.goes(way)]
+    order = sorted(going, key=lambda line: not line.renames)
+    qos = {line.full(way): line.qos for line in going}  # of equal ones the last counts
+    found: dict[Where, Carried] = {}
+    for i, line in enumerate(order):
+        mine = line.full(way)
+        wanted = [mine] if mine in live else [met for one in live if (met := common(mine, one))]
+        before: dict[str, Line] = {}
+        for one in order[:i]:
+            if met := common(mine, one.full(way)):
+                before.setdefault(met, one)
+        kept = [one for one in cover(sorted(wanted)) if not _covered(one, before)]
+        if wanted and not kept:
+            _tell_covered(line, way, before.get(mine) or next(iter(before.values())), drafts)
+            continue
+        patterns = _without(line.prefix(way), kept)
+        excepts = [one for one in cover(before) if any(common(one, kept_) for kept_ in kept)]
+        if patterns and line.pattern:
+            rest = _without(line.prefix(way), excepts)
+            found[line.where] = Carried(patterns, rest, qos.get(mine, line.qos))
+    return found
+
+
+def _covered(pattern: str, before: dict[str, Line]) -> bool:
+    return any(common(pattern, one) == pattern for one in before)
+
+
+def _without(prefix: str, patterns: Sequence[str]) -> tuple[str, ...]:
+    """Names without the prefix; `a` itself, which `a/#` matches too, has none to be without."""
+    return tuple(one[len(prefix) :] for one in patterns if one.startswith(prefix) and one != prefix)
+
+
+def _tell_covered(line: Line, way: Direction, by: Line, drafts: Drafts) -> None:
+    if (line.local, line.remote) == (by.local, by.remote):
+        what = f"this topic line carries nothing {way} that line {by.where.line} does not"
+        drafts.note(line.where, "C020", f"{what}: remove it")
+        return
+    what = f"this topic line carries nothing {way}: line {by.where.line} takes it all first"
+    fix = "of lines with a prefix the first that matches counts: put the narrower one first"
+    if not line.renames:
+        fix = "a line without prefixes comes last, wherever it stands: remove one of the two"
+    drafts.warn(line.where, "C020", f"{what}; {fix}")
+
+
+def tell_doubles(lines: Sequence[Line], drafts: Drafts) -> None:
+    """Lines that releases after 2.0.11 take for doubles and skip, though their names differ."""
+    for i, line in enumerate(lines):
+        for one in lines[:i]:
+            same = (line.pattern, line.direction, line.qos) == (one.pattern, one.direction, one.qos)
+            left = {(line.local, one.local), (line.remote, one.remote)}
+            if same and all("" in pair or pair[0] == pair[1] for pair in left):
+                if (line.local, line.remote) != (one.local, one.remote):
+                    what = f"Mosquitto 2.1 takes this line for a double of line {one.where.line}"
+                    drafts.warn(line.where, "C020", f"{what} and skips it: keep one of the two")
+                break
+
+
+def single(line: Line) -> Line | None:
+    """A single topic renamed, as prefixes and what both names end with; None if that is nothing.
+
+    >>> line = Line(where=Where("f", 1), pattern="", local="a/temp", remote="b/temp")
+    >>> found = single(line)
+    >>> found.local, found.remote, found.pattern
+    ('a/', 'b/', 'temp')
+    """
+    near, far = line.local.split("/"), line.remote.split("/")
+    same = 0
+    while same < min(len(near), len(far)) and near[-1 - same] == far[-1 - same]:
+        same += 1
+    end = "/".join(near[len(near) - same :]) if same else _same_end(line.local, line.remote)
+    if not end:
+        return None
+    local = line.local[: len(line.local) - len(end)]
+    remote = line.remote[: len(line.remote) - len(end)]
+    return replace(line, pattern=end, local=local, remote=remote)
+
+
+def _same_end(a: str, b: str) -> str:
+    same = 0
+    while same < min(len(a), len(b)) and a[-1 - same] == b[-1 - same]:
+        same += 1
+    return a[len(a) - same :]

@@ -1,0 +1,224 @@
+"""Accounts of a NATS server: who uses them, and what they import from each other."""
+
+from dataclasses import dataclass, field
+
+from ropewalk.federation.readers.drafts import BridgeDraft
+from ropewalk.federation.readers.nats import settings
+from ropewalk.federation.readers.nats.block import Block
+from ropewalk.federation.readers.nats.leaf import GLOBAL
+from ropewalk.federation.readers.nats.subjects import Renaming, prefixed, renamed, within
+from ropewalk.federation.showing import label, shown
+from ropewalk.findings import Where
+
+SYSTEM = "$SYS"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Export:
+    """A subject that an account offers, and to whom if not to all."""
+
+    account: str
+    kind: str
+    subject: str
+    to: frozenset[str] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Import:
+    """A subject that an account takes from another, or (a service) sends to it."""
+
+    importer: str
+    exporter: str
+    kind: str
+    renaming: Renaming
+    where: Where
+
+    def draft(self, names: dict[str, str]) -> BridgeDraft:
+        """Inside the server: it knows both ends by their drafts' names."""
+        return BridgeDraft(
+            at=names[self.importer],
+            far=names[self.exporter],
+            name=f"{self.kind}_{label(self.exporter) or 'global'}",
+            kind="import",
+            where=self.where,
+            patterns=(self.renaming.pattern,),
+            direction="in" if self.kind == "stream" else "out",
+            local=self.renaming.local,
+            remote=self.renaming.remote,
+        )
+
+
+@dataclass(slots=True)
+class Accounts:
+    """What is known of a server's accounts; the global one has the empty name."""
+
+    places: dict[str, Where] = field(default_factory=dict)
+    with_users: list[str] = field(default_factory=list)
+    imports: list[Import] = field(default_factory=list)
+    system: str = SYSTEM
+    elsewhere: bool = False
+    """Whether accounts may be kept elsewhere: by an operator, or in a file that is not here."""
+    global_used: bool = True
+
+    def known(self, account: str) -> bool:
+        """Whether the server has such an account, as far as can be told."""
+        return not account or self.elsewhere or account in self.places or account == self.system
+
+    def is_system(self, account: str) -> bool:
+        """Whether an account is the server's own."""
+        return account == self.system
+
+
+def read_accounts(top: Block, *, complete: bool) -> Accounts:
+    """What `accounts`, `system_account` and `authorization` say."""
+    found = Accounts(system=top.text("system_account") or SYSTEM)
+    operators = any(top.has(one) for one in ("operator", "resolver", "trusted_keys"))
+    found.elsewhere = operators or not complete
+    top.leave("operator", "resolver", "trusted_keys", "resolver_preload")
+    exports: list[Export] = []
+    importing: list[tuple[str, Block]] = []
+    raw = top.take("accounts")
+    if isinstance(raw, list):
+        found.places = dict(top.texts("accounts", alone=False))
+    elif (block := top.block("accounts", {})) is not None:
+        for name, account in block.named(settings.ACCOUNT):
+            _account(name, account, found, exports, importing)
+    for name, one in importing:
+        _import(name, one, found, exports)
+    found.imports.sort(key=lambda one: (one.where.file, one.where.line))
+    _global(top, found)
+    _system(top, found)
+    return found
+
+
+def _account(
+    name: str,
+    account: Block,
+    found: Accounts,
+    exports: list[Export],
+    importing: list[tuple[str, Block]],
+) -> None:
+    if name == GLOBAL:
+        what = "$G is the global account and cannot be defined: give it another name"
+        account.drafts.fault(account.where, "C005", what)
+        return
+    found.places[name] = account.where
+    if account.has("users"):
+        users = account.take("users")
+        if not isinstance(users, list) and not isinstance(users, str):
+            account.wrong("users", "a list of maps: [ {...} ]")
+        if users:
+            found.with_users.append(name)
+        account.leave("users")
+    for one in account.blocks("exports", settings.EXPORT):
+        _export(name, one, exports)
+    importing += [(name, one) for one in account.blocks("imports", settings.IMPORT)]
+    account.rest()
+
+
+def _export(name: str, one: Block, exports: list[Export]) -> None:
+    kind = "stream" if one.has("stream") else "service"
+    subject = one.text(kind)
+    allowed = frozenset(text for text, _ in one.texts("accounts", alone=False))
+    limited = one.has("accounts") and not one.has("account_token_position")
+    if subject:
+        to = allowed if limited else None
+        exports.append(Export(account=name, kind=kind, subject=subject, to=to))
+    one.skip("stream", "service", "response_type", "threshold", "latency")
+    one.rest()
+
+
+def _import(name: str, one: Block, found: Accounts, exports: list[Export]) -> None:
+    drafts = one.drafts
+    kind = "stream" if one.has("stream") else "service"
+    source = one.block(kind, settings.SOURCE)
+    before, to = one.text("prefix"), one.text("to")
+    one.skip("stream", "service")
+    one.rest()
+    if source is None:
+        return
+    exporter, subject = source.text("account"), source.text("subject")
+    source.rest()
+    if not exporter or not subject:
+        if not found.elsewhere:
+            what = f"this {kind} import names no account or no subject"
+            drafts.fault(one.where, "C005", f"{what}: write {{account: A, subject: s}}")
+        return
+    if not _allowed(name, kind, exporter, subject, one, found, exports):
+        return
+    if kind == "stream" and before and to:
+        what = "a stream import has a prefix or a to, and not both: remove one"
+        drafts.fault(one.where, "C005", what)
+        return
+    how = (
+        prefixed(subject, before)
+        if before and kind == "stream"
+        else renamed(to or subject, subject)
+    )
+    if found.is_system(exporter):
+        drafts.aside(one.where, f"{kind} import of {label(exporter)}", "it is the system account")
+    elif how is None:
+        what = f"{kind} import of {shown(subject)}"
+        why = "its names here and there have no end in common, so beginnings cannot say it"
+        drafts.aside(one.where, what, why)
+    elif exporter != name:
+        exporter = "" if exporter == GLOBAL else exporter
+        found.imports.append(
+            Import(importer=name, exporter=exporter, kind=kind, renaming=how, where=one.where)
+        )
+
+
+def _allowed(
+    name: str,
+    kind: str,
+    exporter: str,
+    subject: str,
+    one: Block,
+    found: Accounts,
+    exports: list[Export],
+) -> bool:
+    """Whether the server accepts an import; it does not load a file with one it does not."""
+    if found.elsewhere or found.is_system(exporter) or exporter == GLOBAL:
+        return True
+    if exporter not in found.places:
+        what = f"the {kind} import is of account {label(exporter)}, which there is not"
+        one.drafts.fault(one.where, "C005", f"{what}: add it to accounts {{ }}")
+        return False
+    offered = [
+        export
+        for export in exports
+        if (export.account, export.kind) == (exporter, kind) and within(subject, export.subject)
+    ]
+    if any(export.to is None or name in export.to for export in offered):
+        return True
+    what = f"{label(exporter)} exports no {kind} {shown(subject)} to {label(name)}"
+    one.drafts.fault(one.where, "C005", f"{what}: add it to the exports of {label(exporter)}")
+    return False
+
+
+def _global(top: Block, found: Accounts) -> None:
+    """Whether clients can be in the global account: not if all users are in others."""
+    raw = top.take("authorization")
+    logins = raw if isinstance(raw, dict) else {}
+    own = {key.lower() for key, value in logins.items() if value} & {
+        *("user", "username", "token", "users", "password", "pass")
+    }
+    named = [one for one in found.with_users if not found.is_system(one)]
+    found.global_used = bool(own) or not named
+    if raw is not None and not isinstance(raw, dict | str):
+        top.wrong("authorization", "a map")
+    top.leave("authorization")
+    user = top.text("no_auth_user")
+    if user and not logins and not found.with_users and not found.elsewhere:
+        what = "no_auth_user names a user, but there are none, so the server does not start"
+        top.drafts.warn(top.place("no_auth_user"), "C020", f"{what}: add users, or remove it")
+    top.leave("no_auth_user")
+
+
+def _system(top: Block, found: Accounts) -> None:
+    if not top.has("system_account"):
+        return
+    top.drafts.aside(top.place("system_account"), "system_account", "it carries no topics of yours")
+    if found.system not in found.places and not found.elsewhere and found.system != SYSTEM:
+        what = f"there is no account {label(found.system)} for the system, so it does not start"
+        top.drafts.warn(top.place("system_account"), "C020", f"{what}: add it to accounts {{ }}")

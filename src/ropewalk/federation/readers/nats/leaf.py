@@ -1,0 +1,185 @@
+"""Leaf nodes: connections to a hub for one account each, and what may not cross them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from ropewalk.federation.bridges import Choice
+from ropewalk.federation.readers.drafts import Address, BridgeDraft, Drafts
+from ropewalk.federation.readers.nats import settings
+from ropewalk.federation.readers.nats.addresses import (
+    CLIENT_PORT,
+    LEAF_PORT,
+    Url,
+    address,
+    advertised,
+    listens,
+)
+from ropewalk.federation.readers.nats.block import Block, unique
+from ropewalk.federation.readers.nats.subjects import denied
+from ropewalk.federation.showing import shown
+from ropewalk.findings import Where
+
+GLOBAL = "$G"
+
+
+@dataclass(slots=True, kw_only=True)
+class Remote:
+    """A connection to a hub."""
+
+    where: Where
+    account: str
+    account_where: Where
+    far: list[Address]
+    choice: Choice
+    not_out: list[str]
+    not_in: list[str]
+
+    def drafts(self, at: str, taken: set[tuple[str, str]]) -> list[BridgeDraft]:
+        """One bridge, or one for each direction where they carry different topics."""
+        one = BridgeDraft(
+            at=at,
+            far=tuple(self.far),
+            name=self._name(at, taken),
+            kind="leaf",
+            where=self.where,
+            direction="both",
+            excepts=tuple(self.not_out),
+            choice=self.choice,
+            lines={"addresses": self.far[0].where},
+        )
+        if self.not_out == self.not_in:
+            return [one]
+        ways = [
+            replace(one, direction="out"),
+            replace(one, direction="in", excepts=tuple(self.not_in)),
+        ]
+        return [way for way in ways if "#" not in way.excepts]
+
+    def _name(self, at: str, taken: set[tuple[str, str]]) -> str:
+        names = [self.far[0].host, *(f"{self.far[0].host}_{i}" for i in range(2, 10_000))]
+        name = next(one for one in names if (at, one) not in taken)
+        taken.add((at, name))
+        return name
+
+
+@dataclass(slots=True)
+class Leafs:
+    """What `leafnodes` says; empty if there is none."""
+
+    drafts: Drafts
+    listens: tuple[str, int] | None = None
+    advertise: str = ""
+    remotes: list[Remote] = field(default_factory=list)
+    logins: list[tuple[str, Where]] = field(default_factory=list)
+    """Accounts that connections from leaf nodes may be bound to, with their places."""
+
+
+def read_leafs(top: Block) -> Leafs:
+    """What `leafnodes` says; without a port the server listens to no leaf nodes."""
+    found = Leafs(top.drafts)
+    block = top.block("leafnodes", settings.LEAFNODES)
+    if block is None:
+        return found
+    found.listens = listens(block, None)
+    found.advertise = advertised(block.text("advertise"))
+    _logins(block, found)
+    for one in block.blocks("remotes", settings.REMOTE):
+        _remote(one, found)
+    if block.has("tls"):
+        block.leave("tls")
+    block.rest()
+    silent = found.listens is None and not any(block.has(one) for one in ("port", "listen"))
+    if silent and not found.remotes and not block.has("remotes"):
+        what = "leafnodes has no port, so the server listens to none: 7422 is no default"
+        top.drafts.warn(top.place("leafnodes"), "C020", f"{what}; write port: {LEAF_PORT} into it")
+    return found
+
+
+def _logins(block: Block, found: Leafs) -> None:
+    logins = block.block("authorization", settings.LEAF_LOGINS)
+    if logins is None:
+        return
+    block.drafts.aside(block.place("authorization"), "authorization", "who may log in")
+    if account := logins.text("account"):
+        found.logins.append((_space(account), logins.place("account")))
+    for user in logins.blocks("users", settings.LEAF_LOGIN):
+        account = user.text("account")
+        found.logins.append((_space(account), user.where))
+        user.skip("user", "password", "proxy_required")
+        user.rest()
+    logins.skip("user", "password", "timeout", "nkey", "proxy_required")
+    logins.rest()
+
+
+def _space(account: str) -> str:
+    return "" if account == GLOBAL else account
+
+
+def _remote(one: Block, found: Leafs) -> None:
+    """A remote; who logs in with what is told without its value."""
+    far, urls = _far(one)
+    ordered = one.flag("no_randomize")
+    account = _space(one.text("account"))
+    one.skip("nkey")
+    if one.has("nkey") or any(url.login for url in urls):
+        why = "the account at the hub depends on the user it logs in as"
+        one.drafts.aside(one.where, "login at the hub", why)
+    remote = Remote(
+        where=one.where,
+        account=account,
+        account_where=one.place("account"),
+        far=far,
+        choice="next" if ordered else "any",
+        not_out=_denied(one, "deny_exports"),
+        not_in=_denied(one, "deny_imports"),
+    )
+    if one.flag("disabled"):
+        one.drafts.aside(one.where, "remote that is disabled", "it does not connect")
+        remote.far = []
+    one.rest()
+    if len(remote.far) > 1 and not ordered:
+        what = "the first of these URLs is picked at random, and not in the order they are written"
+        one.drafts.warn(
+            one.place("url"), "C020", f"{what}: write no_randomize: true for their order"
+        )
+    found.remotes.append(remote)
+
+
+def _far(one: Block) -> tuple[list[Address], list[Url]]:
+    secure = isinstance(one.take("tls"), dict)
+    one.leave("tls")
+    made = [
+        pair
+        for text, where in one.texts("url")
+        if (
+            pair := address(
+                text, where, one.drafts, kind="leafnode", default=LEAF_PORT, secure=secure
+            )
+        )
+    ]
+    far = list({(at.host, at.port): at for at, _ in made}.values())
+    for at in far:
+        if at.port == CLIENT_PORT:
+            what = f"{at.port} is the port for clients: the server there refuses leaf nodes on it"
+            one.drafts.warn(
+                at.where, "C020", f"{what}; write the port of its leafnodes, {LEAF_PORT}"
+            )
+    if len({url.scheme in ("ws", "wss") for _, url in made}) > 1:
+        what = "WebSocket URLs and others are mixed, so the server does not start"
+        one.drafts.warn(one.place("url"), "C020", f"{what}: write two remotes")
+    return far, [url for _, url in made]
+
+
+def _denied(one: Block, name: str) -> list[str]:
+    found: list[str] = []
+    for subject, where in one.texts(name):
+        pattern = denied(subject)
+        if pattern is None:
+            one.drafts.aside(where, f"{name} {shown(subject)}", "no topic has such a name")
+        else:
+            found.append(pattern)
+    return _in_order(found)
+
+
+def _in_order(patterns: Sequence[str]) -> list[str]:
+    return sorted(unique(patterns))

@@ -1,0 +1,101 @@
+"""AMQP addresses: `amqp://user:password@host:port/vhost?parameters`, and what RabbitMQ makes of it.
+
+What it takes otherwise than people believe: nothing after the slash is a virtual host with an empty
+name, no host at all is the very node that reads it, and an `@` in a password ends the password.
+"""
+
+import re
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+PORTS = {"amqp": 5672, "amqps": 5671}
+_TEMPLATE = re.compile(r"\$|\{\{|%\(|<[^>]*>|@@|\A[A-Z][A-Z0-9_]*\Z")
+_HOST = re.compile(r"\[([0-9A-Fa-f:.]+(?:%[\w.-]+)?)\]|([\w.-]+)")
+_HERE = ("localhost", "127.0.0.1", "::1")
+EXAMPLE = "amqp://HOST:5672/VHOST"
+
+
+@dataclass(frozen=True, slots=True)
+class Uri:
+    """An address that RabbitMQ takes. No host: the node itself; no vhost: as the plug-in likes."""
+
+    host: str = ""
+    port: int = 5672
+    vhost: str | None = None
+    secure: bool = False
+    parameters: tuple[str, ...] = ()
+
+    @property
+    def local(self) -> bool:
+        """Whether it is the node that reads it; another port may be another node's."""
+        return not self.host or (self.host.lower() in _HERE and self.usual)
+
+    @property
+    def usual(self) -> bool:
+        """Whether its port is the one of its scheme."""
+        return self.port == PORTS["amqps" if self.secure else "amqp"]
+
+
+@dataclass(frozen=True, slots=True)
+class BadUri:
+    """Why an address cannot be read; never with a part of it."""
+
+    code: str
+    message: str
+
+
+def read_uri(text: str) -> Uri | BadUri:
+    """Read an address.
+
+    >>> read_uri("amqp://u:pw@east.example.net/%2f")
+    Uri(host='east.example.net', port=5672, vhost='/', secure=False, parameters=())
+    >>> read_uri("amqp:///orders").local, read_uri("amqp://east/").vhost
+    (True, '')
+    """
+    if text.startswith("encrypted:"):
+        return BadUri("C010", "its address is encrypted, so it is not known where it goes")
+    scheme, colon, rest = text.partition("://")
+    if not colon or scheme.lower() not in PORTS:
+        return _no_uri(text)
+    rest, _, _ = rest.partition("#")
+    rest, _, query = rest.partition("?")
+    authority, slash, path = rest.partition("/")
+    place = authority.partition("@")[2] if "@" in authority else authority
+    if "@" in place:
+        return BadUri("C005", "a password with @ in it ends there: write %40 for @")
+    if "/" in path:
+        return BadUri("C005", "a virtual host with / in it: write %2f for /")
+    found = _place(place, PORTS[scheme.lower()])
+    if isinstance(found, BadUri):
+        return found
+    names = tuple(dict.fromkeys(one.partition("=")[0] for one in query.split("&") if one))
+    vhost = unquote(path) if slash else None
+    return Uri(found[0], found[1], vhost, scheme.lower() == "amqps", names)
+
+
+def _no_uri(text: str) -> BadUri:
+    if _TEMPLATE.search(text):
+        return BadUri("C006", "a variable stands for the address: fill it in")
+    return BadUri("C005", f"no AMQP address: write {EXAMPLE}")
+
+
+def _place(place: str, port: int) -> tuple[str, int] | BadUri:
+    """Host and port."""
+    if not place:
+        return "", port
+    if _TEMPLATE.search(place):
+        return BadUri("C006", "a variable stands for the host or port: fill it in")
+    if "," in place:
+        return BadUri("C005", "one address names one host: write a list of addresses instead")
+    found = _HOST.match(place)
+    if not found:
+        return BadUri("C005", f"no host name: write {EXAMPLE}")
+    after = place[found.end() :]
+    if not after:
+        return found[1] or found[2], port
+    number = after.removeprefix(":")
+    if not (after.startswith(":") and re.fullmatch(r"[0-9]{1,5}", number)):
+        return BadUri("C005", f"no port number: write {EXAMPLE}")
+    if not 0 < int(number) < 65536:
+        return BadUri("C005", "no port number: write one of 1 to 65535")
+    return found[1] or found[2], int(number)

@@ -1,0 +1,229 @@
+"""Brokers' own configuration files, read into one federation."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ropewalk.errors import ConfigurationError
+from ropewalk.federation.facts import Federation
+from ropewalk.federation.readers.asyncapi import read_asyncapi
+from ropewalk.federation.readers.drafts import Drafts
+from ropewalk.federation.readers.joining import join
+from ropewalk.federation.readers.mapping import Mapping as Said
+from ropewalk.federation.readers.mapping import read_mapping
+from ropewalk.federation.readers.mosquitto import read_mosquitto
+from ropewalk.federation.readers.nats import read_nats
+from ropewalk.federation.readers.rabbitmq import read_rabbitmq
+from ropewalk.federation.readers.recognise import Family
+from ropewalk.federation.readers.sources import Read, beside, parsed_file, sources, text_of
+from ropewalk.federation.readers.whose import as_name
+from ropewalk.federation.sense import check
+from ropewalk.federation.source import Source
+from ropewalk.federation.yaml_text import parse
+from ropewalk.findings import Finding, Where
+
+GENERIC = re.compile(
+    r"(mosquitto|nats|nats-server|server|rabbitmq|rabbit|definitions|rabbitmq[-_]definitions|config"
+    r"|conf|default|bridge|bridges|broker|main|settings|application|custom|local|node|export)\Z",
+    re.IGNORECASE,
+)
+"""Names of files that say nothing about whose they are: the folder's name is taken."""
+_INCLUDES = re.compile(
+    r"^\s*include(?:_dir)?[\s:=]+['\"]?([^'\"\n;]+?)['\"]?\s*;?\s*$", re.MULTILINE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Native:
+    """A server's configuration as it was read, to be started elsewhere or to be written anew."""
+
+    server: str
+    family: Family
+    file: str
+    text: str
+    parts: Mapping[str, str] = field(default_factory=dict)
+    """Files that it includes, by the path as it is written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A federation that was read from brokers' own files, and what there is to say about it."""
+
+    federation: Federation
+    findings: tuple[Finding, ...]
+    meant: Mapping[tuple[str, str, int], str]
+    """The server that an address means, by file, host and port as they are written there."""
+    natives: tuple[Native, ...]
+
+
+def read_native(
+    paths: Iterable[str | Path],
+    *,
+    mapping: str | Path | None = None,
+    name: str | None = None,
+    family: Family | None = None,
+) -> Reading:
+    """Read configuration files, and folders of them, into one federation.
+
+    Raises ConfigurationError with every fault; what is not modelled is in the findings.
+    """
+    drafts = Drafts()
+    files = [Path(one) for one in paths]
+    said = _said(Path(mapping), drafts) if mapping is not None else None
+    read = list(sources(files, drafts, family=family))
+    natives = _drafted(read, drafts, said)
+    if not drafts.faults and not drafts.brokers and not drafts.topics:
+        what = "there is no broker's configuration here"
+        where = Where(str(files[0]) if files else "")
+        drafts.fault(where, "C008", f"{what}: name mosquitto.conf, definitions.json, nats.conf")
+    if drafts.faults:
+        raise ConfigurationError(_sorted(drafts.findings))
+    joined = join(as_name(name or _name(files)), drafts, said)
+    for fault in check(joined.federation):
+        drafts.fault(Where(str(files[0])), fault.code, fault.in_words())
+    if drafts.faults:
+        raise ConfigurationError(_sorted(drafts.findings))
+    federation = joined.federation.written_in(Source(", ".join(map(str, files))))
+    return Reading(federation, _sorted(drafts.findings), joined.meant, tuple(natives))
+
+
+def is_native(path: Path) -> bool:
+    """Whether a path is to be read as brokers' own configuration rather than as a federation.
+
+    A federation is in a YAML file, in JSON with the key `federation`, or in a folder of tables.
+    """
+    if path.is_dir():
+        tables = any(path.glob("*.parquet"))
+        return not tables and any(one.family != "federation" for one in sources([path], Drafts()))
+    if path.suffix.lower() in (".yaml", ".yml"):
+        return b"asyncapi" in _beginning(path)
+    if path.suffix.lower() == ".json":
+        return all(one.family != "federation" for one in sources([path], Drafts()))
+    return path.suffix.lower() in (".conf", ".config", ".cfg")
+
+
+def _beginning(path: Path) -> bytes:
+    """A look that costs nothing: large federation files are not read twice."""
+    try:
+        with path.open("rb") as file:
+            return file.read(4096)
+    except OSError:
+        return b""
+
+
+def _said(path: Path, drafts: Drafts) -> Said | None:
+    text = text_of(path)
+    if text is None:
+        drafts.fault(Where(str(path)), "C001", "cannot be read: give a YAML file for --map")
+        return None
+    parsed = parse(text, with_lines=True)
+    for fault in parsed.faults:
+        drafts.fault(Where(str(path), fault.line), "C004", fault.message)
+    return read_mapping(parsed, str(path), drafts) if not parsed.faults else None
+
+
+def _drafted(read: Sequence[Read], drafts: Drafts, said: Said | None) -> list[Native]:
+    included = {path for one in read for path in _included(one)}
+    known: dict[str, str] = {}
+    natives = []
+    for one in read:
+        if one.path.resolve() in included:
+            continue
+        if one.family == "federation":
+            what = "passed over: it is a federation file"
+            drafts.note(Where(one.file), "C013", f"{what}: read it alone to convert it")
+            continue
+        host = _host(one, said, known)
+        parts: dict[str, str] = {}
+        _READERS[one.family](one, host, drafts, parts)
+        natives.append(Native(host, one.family, one.file, one.text, parts))
+    return natives
+
+
+def _included(one: Read) -> Iterable[Path]:
+    if one.family not in ("mosquitto", "nats"):
+        return
+    for match in _INCLUDES.finditer(one.text):
+        found = beside(one.path, match[1].strip())
+        if found is not None and found.is_dir():
+            yield from (path.resolve() for path in found.glob("*.conf"))
+        elif found is not None:
+            yield found.resolve()
+
+
+def _host(one: Read, said: Said | None, known: dict[str, str]) -> str:
+    """What a server is called: as the user says, as its file, or as that file's folder."""
+    told = said.name_of(one.file) if said is not None else None
+    if told is not None:
+        return told
+    stem = one.path.name.partition(".")[0] or one.path.name
+    folder = one.path.resolve().parent.name
+    names = [folder, f"{folder}_{stem}"] if GENERIC.match(stem) else [stem, f"{folder}_{stem}"]
+    numbered = (f"{names[-1]}_{i}" for i in range(2, 100_000))
+    for name in (*names, *numbered):
+        made = as_name(name)
+        if known.setdefault(made, one.file) == one.file:
+            return made
+    return as_name(one.file)
+
+
+def _name(paths: Sequence[Path]) -> str:
+    first = paths[0].resolve() if paths else Path("federation")
+    return first.name if first.is_dir() else first.parent.name or "federation"
+
+
+def _sorted(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    unique = {(str(one.where), one.code, one.message): one for one in findings}
+    return tuple(sorted(unique.values(), key=lambda one: (one.where.file, one.where.line)))
+
+
+# --- one function per family ------------------------------------------------------------------
+
+
+def _mosquitto(one: Read, host: str, drafts: Drafts, parts: dict[str, str]) -> None:
+    def include(written: str) -> Sequence[tuple[str, str]] | None:
+        found = beside(one.path, written)
+        if found is None:
+            return None
+        files = [found] if found.is_file() else sorted(found.glob("*.conf"))
+        texts = [(str(path), text) for path in files if (text := text_of(path)) is not None]
+        parts[written] = "\n".join(text for _, text in texts)
+        return texts
+
+    read_mosquitto(one.text, one.file, host, drafts, include=include)
+
+
+def _nats(one: Read, host: str, drafts: Drafts, parts: dict[str, str]) -> None:
+    def include(written: str) -> str | None:
+        found = beside(one.path, written)
+        text = text_of(found) if found is not None else None
+        if text is not None:
+            parts[written] = text
+        return text
+
+    read_nats(one.text, one.file, host, drafts, include=include)
+
+
+def _rabbitmq(one: Read, host: str, drafts: Drafts, _: dict[str, str]) -> None:
+    read_rabbitmq(one.document, one.file, host, drafts)
+
+
+def _asyncapi(one: Read, host: str, drafts: Drafts, _: dict[str, str]) -> None:
+    read_asyncapi(
+        one.document,
+        one.file,
+        host,
+        drafts,
+        resolve_file=lambda written: (
+            parsed_file(found) if (found := beside(one.path, written)) is not None else None
+        ),
+    )
+
+
+_READERS: Mapping[Family, Callable[[Read, str, Drafts, dict[str, str]], None]] = {
+    "mosquitto": _mosquitto,
+    "nats": _nats,
+    "rabbitmq": _rabbitmq,
+    "asyncapi": _asyncapi,
+}

@@ -1,0 +1,104 @@
+"""Whose configuration a file is, told by what is in it: names of files say too little."""
+
+import re
+from collections import Counter
+from typing import Any, Literal
+
+Family = Literal[
+    "mosquitto", "nats", "rabbitmq", "rabbitmq-conf", "erlang", "asyncapi", "federation"
+]
+FAMILIES: tuple[Family, ...] = (
+    "mosquitto",
+    "nats",
+    "rabbitmq",
+    "rabbitmq-conf",
+    "erlang",
+    "asyncapi",
+    "federation",
+)
+
+_DEFINITIONS = {
+    *("rabbit_version", "rabbitmq_version", "vhosts", "exchanges", "queues", "bindings"),
+    *("policies", "operator_policies", "parameters", "global_parameters", "permissions"),
+    *("topic_permissions", "rabbitmq_definition_format"),
+}
+_NATS = {
+    *("port", "host", "net", "listen", "client_advertise", "server_name", "cluster", "gateway"),
+    *("gateways", "leafnodes", "leaf", "jetstream", "accounts", "authorization", "mqtt"),
+    *("websocket", "system_account", "system", "operator", "resolver", "resolver_preload", "http"),
+    *("http_port", "https", "https_port", "monitor_port", "max_payload", "max_connections"),
+    *("lame_duck_duration", "no_auth_user", "tls", "debug", "trace", "logfile", "log_file"),
+    *("pid_file", "ping_interval", "write_deadline", "mappings", "store_dir", "include"),
+}
+_MOSQUITTO = {
+    *("listener", "port", "bind_address", "connection", "address", "addresses", "topic"),
+    *("allow_anonymous", "password_file", "acl_file", "persistence", "persistence_location"),
+    *("persistence_file", "log_dest", "log_type", "pid_file", "include_dir", "user", "cafile"),
+    *("certfile", "keyfile", "require_certificate", "per_listener_settings", "remote_username"),
+    *("remote_password", "remote_clientid", "clientid", "cleansession", "try_private"),
+    *("notifications", "start_type", "round_robin", "restart_timeout", "bridge_cafile"),
+    *("bridge_protocol_version", "bridge_insecure", "bridge_certfile", "bridge_keyfile"),
+    *("protocol", "max_inflight_messages", "max_queued_messages", "autosave_interval"),
+    *("keepalive_interval", "message_size_limit", "max_connections", "connection_messages"),
+    *("log_timestamp", "sys_interval", "retain_available", "plugin", "auth_plugin", "http_dir"),
+    *("bridge_attempt_unsubscribe", "set_tcp_nodelay", "max_keepalive", "psk_file", "crlfile"),
+    *("bridge_capath", "capath", "mount_point", "idle_timeout", "threshold", "tls_version"),
+    *("use_identity_as_username", "allow_zero_length_clientid", "remote_user", "username"),
+    *("bridge_tls_version", "bridge_identity", "bridge_psk", "log_timestamp_format", "password"),
+}
+_INI = re.compile(r"\s*[a-z_]+(\.[A-Za-z0-9_${}/-]+)+\s*=")
+_ERLANG = re.compile(r"\A(?:\s|%[^\n]*)*\[\s*(?:%[^\n]*\s*)*(\{|\]\s*\.)")
+_FIRST_WORD = re.compile(r"\s*([A-Za-z_]+)")
+
+
+def family_of_map(value: Any) -> Family | None:
+    """Whose a document is that was read as JSON or YAML."""
+    if not isinstance(value, dict):
+        return None
+    if "asyncapi" in value:
+        return "asyncapi"
+    if "federation" in value:
+        return "federation"
+    if value.keys() & _DEFINITIONS:
+        return "rabbitmq"
+    return "nats" if {str(key).lower() for key in value} & _NATS else None
+
+
+def family_of_text(text: str) -> Family | None:
+    r"""Whose a file is that is neither JSON nor YAML; None if it is nobody's.
+
+    >>> family_of_text("connection hub\naddress hub:1883\n"), family_of_text("leafnodes { }")
+    ('mosquitto', 'nats')
+    >>> family_of_text("listeners.tcp.default = 5672"), family_of_text("[{rabbit, []}].")
+    ('rabbitmq-conf', 'erlang')
+    """
+    if _ERLANG.match(text):
+        return "erlang"
+    votes: Counter[Family] = Counter()
+    for line in text.splitlines()[:5000]:
+        stripped = line.strip()
+        if not stripped or stripped.startswith(("#", "//")):
+            continue
+        if _INI.match(line):
+            votes["rabbitmq-conf"] += 2
+            continue
+        votes.update(_votes(line))
+    best = votes.most_common(1)
+    return best[0][0] if best else None
+
+
+def _votes(line: str) -> dict[Family, int]:
+    """A line's votes: braces and `:` speak for NATS, a setting's name followed by a space not."""
+    word = _FIRST_WORD.match(line)
+    if word is None:
+        return {"nats": 1} if line.strip()[:1] in ("{", "}", "]") else {}
+    name, after = word[1], line[word.end() :].lstrip(" \t")[:1]
+    votes: dict[Family, int] = {}
+    if after in (":", "{", "=", "["):
+        if name.lower() in _NATS:
+            votes["nats"] = 3
+    elif name in _MOSQUITTO:
+        votes["mosquitto"] = 2
+    if name.lower() in _NATS and "nats" not in votes:
+        votes["nats"] = 1
+    return votes

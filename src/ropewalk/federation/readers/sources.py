@@ -1,0 +1,179 @@
+"""Files and folders that a user names, as texts of known families; nothing else is opened.
+
+An absolute path in a file (`include_dir /etc/mosquitto/conf.d`) speaks of the broker's machine, not
+of this one: it is looked for beside the file, never followed.
+"""
+
+import codecs
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from ropewalk.federation.readers.drafts import Drafts
+from ropewalk.federation.readers.json_text import parse_json
+from ropewalk.federation.readers.recognise import Family, family_of_map, family_of_text
+from ropewalk.federation.yaml_text import Parsed, parse
+from ropewalk.findings import Where
+
+MAX_MB = 64
+MAX_FILES = 20_000
+_SUFFIXES = (".conf", ".config", ".json", ".yaml", ".yml", ".cfg", ".txt", "")
+_SURE = ("rabbit_version", "rabbitmq_version", "asyncapi", '"exchanges"', '"vhosts"')
+"""A broken document with one of these was meant to be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A file of a known family; `parsed` where it is JSON or YAML."""
+
+    file: str
+    path: Path
+    text: str
+    family: Family
+    parsed: Parsed | None = field(default=None, repr=False)
+
+    @property
+    def document(self) -> Parsed:
+        """Its values; nothing where it is no document."""
+        return self.parsed or Parsed(value={}, lines={})
+
+
+def sources(
+    paths: Iterable[Path], drafts: Drafts, *, family: Family | None = None
+) -> Iterator[Read]:
+    """Every file that is somebody's configuration; why others are not is noted."""
+    passed_over: dict[Path, list[str]] = {}
+    for path in paths:
+        if not path.is_dir():
+            one = _read(path, drafts, family, asked=True)
+            if one is not None:
+                yield one
+            continue
+        for file in _files(path):
+            one = _read(file, drafts, family, asked=False)
+            if one is not None:
+                yield one
+            else:
+                passed_over.setdefault(path, []).append(str(file.relative_to(path)))
+    for folder, names in passed_over.items():
+        some = ", ".join(names[:5]) + (" ..." if len(names) > 5 else "")
+        count = f"{len(names)} file{'s' if len(names) > 1 else ''}"
+        message = f"passed over: {count} that look like no broker's configuration: {some}"
+        drafts.note(Where(str(folder)), "C013", message)
+
+
+def _files(folder: Path) -> list[Path]:
+    found = [
+        path
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+    ]
+    return found[:MAX_FILES]
+
+
+def _read(path: Path, drafts: Drafts, family: Family | None, *, asked: bool) -> Read | None:
+    """A file, or None; of one that was asked for by name, why it cannot be read is a fault."""
+    if not asked and path.suffix.lower() not in _SUFFIXES:
+        return None
+    file = str(path)
+    try:
+        with path.open("rb") as opened:
+            content = opened.read(MAX_MB * 1_000_000 + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        drafts.fault(Where(file), "C001", f"cannot be read: {reason.lower()}")
+        return None
+    text = _decoded(content, file, drafts, asked=asked)
+    if text is None:
+        return None
+    parsed = _document(path, text) if family in (None, "rabbitmq", "asyncapi") else None
+    if parsed is None and family in ("rabbitmq", "asyncapi"):
+        parsed = parse_json(text)
+    known = family or _family(text, parsed)
+    sure = known is not None or any(word in text for word in _SURE)
+    if parsed is not None and parsed.faults and (asked or sure) and known != "nats":
+        for fault in parsed.faults:
+            drafts.fault(Where(file, fault.line), "C004", fault.message)
+        return None
+    if known is None and asked:
+        what = "it is no configuration of Mosquitto, NATS or RabbitMQ, and no AsyncAPI document"
+        drafts.fault(Where(file), "C001", f"{what}: if it is, say whose with --as")
+    return Read(file, path, text, known, parsed) if known is not None else None
+
+
+def _decoded(content: bytes, file: str, drafts: Drafts, *, asked: bool) -> str | None:
+    wrong = None
+    if len(content) > MAX_MB * 1_000_000:
+        wrong = f"more than {MAX_MB} MB: read the part that describes exchanges and bridges"
+    elif content[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        wrong = "it is UTF-16: save the file as UTF-8 text"
+    elif b"\0" in content:
+        wrong = "it is a binary file: give a text file"
+    if wrong is not None:
+        if asked:
+            drafts.fault(Where(file), "C001", wrong)
+        return None
+    # Old files have comments in Latin-1: these are no reason to refuse all of it.
+    return content.decode("utf-8-sig", errors="replace")
+
+
+def _document(path: Path, text: str) -> Parsed | None:
+    """A JSON or YAML document, if it looks like one."""
+    start = text.lstrip()[:1]
+    if path.suffix.lower() in (".yaml", ".yml"):
+        return parse(text, with_lines=True)
+    if path.suffix.lower() == ".json" or (start == "{" and '"' in text):
+        return parse_json(text)
+    if text.lstrip().startswith("asyncapi:"):
+        return parse(text, with_lines=True)
+    return None
+
+
+def _family(text: str, parsed: Parsed | None) -> Family | None:
+    if parsed is None:
+        return family_of_text(text)
+    if parsed.broken:
+        # NATS takes JSON with comments and without quotes.
+        return "nats" if family_of_text(text) == "nats" and not _sure(text) else None
+    return family_of_map(parsed.value)
+
+
+def _sure(text: str) -> bool:
+    return any(word in text for word in _SURE)
+
+
+def beside(main: Path, written: str) -> Path | None:
+    """The file or folder that a path in a file means, looked for beside that file."""
+    if not written or "\0" in written:
+        return None
+    wanted = PurePosixPath(written.replace("\\", "/"))
+    names: Sequence[PurePosixPath] = (
+        [PurePosixPath(*wanted.parts[i:]) for i in range(1, len(wanted.parts))]
+        if wanted.is_absolute()
+        else [wanted]
+    )
+    for name in names:
+        found = main.parent / name
+        try:
+            if found.exists():
+                return found
+        except OSError:
+            return None
+    return None
+
+
+def text_of(path: Path) -> str | None:
+    """The text of an included file, or None."""
+    try:
+        if not path.is_file() or path.stat().st_size > MAX_MB * 1_000_000:
+            return None
+        return path.read_bytes().decode("utf-8-sig", errors="replace")
+    except OSError:
+        return None
+
+
+def parsed_file(path: Path) -> Parsed | None:
+    """A JSON or YAML file that another one refers to, or None."""
+    text = text_of(path)
+    return _document(path, text) if text is not None else None

@@ -1,0 +1,231 @@
+"""Which broker an address means: by what the user said, by names and ports, else one of its own."""
+
+import re
+from collections.abc import Mapping
+from ipaddress import ip_address
+from typing import Protocol
+
+from ropewalk.federation.names import is_name
+from ropewalk.federation.readers.drafts import Address, BrokerDraft, Drafts
+from ropewalk.findings import Where
+
+Told = dict[tuple[str, int, str], str]
+
+_ODD = re.compile(r"[^\w.-]+|--+", re.ASCII)
+
+
+class Said(Protocol):
+    """What the user said that addresses mean."""
+
+    def broker_of(self, host: str, port: int, server_name: str = "") -> str | None:
+        """The broker that an address means; None if the user did not say."""
+
+
+def as_name(text: str) -> str:
+    """A text as a name that a federation file takes.
+
+    >>> as_name("hub.example.net:1883"), as_name("--")
+    ('hub.example.net_1883', 'unnamed')
+    """
+    made = _ODD.sub("_", text).strip("_-.")[:190]
+    return made if is_name(made) else "unnamed"
+
+
+def is_here(host: str) -> bool:
+    """Whether a host is the machine that the file is for."""
+    if host.lower() in ("", "localhost"):
+        return True
+    try:
+        return ip_address(host).is_loopback or ip_address(host).is_unspecified
+    except ValueError:
+        return False
+
+
+class Directory:
+    """The brokers that were read, and those that addresses only speak of."""
+
+    def __init__(self, drafts: Drafts, said: Said | None = None) -> None:
+        self._drafts, self._said = drafts, said
+        self.brokers: dict[str, BrokerDraft] = {}
+        self._servers: dict[str, list[BrokerDraft]] = {}
+        self._unseen: dict[tuple[str, int], str] = {}
+        self._known_as: dict[str, Address] = {}
+        self.meant: dict[tuple[str, str, int], str] = {}
+        """The server that an address means, by the file it is in, host and port."""
+        for one in drafts.brokers:
+            self._add(one)
+
+    def _add(self, one: BrokerDraft) -> None:
+        other = self.brokers.get(one.name)
+        if other is not None:
+            what = f"a broker {one.name} is described at {other.where} as well"
+            self._drafts.fault(
+                one.where, "C007", f"{what}: read one of them, or name them in --map"
+            )
+            return
+        self.brokers[one.name] = one
+        self._servers.setdefault(one.host, []).append(one)
+
+    def spaces(self, server: str) -> list[BrokerDraft]:
+        """A server's virtual hosts or accounts."""
+        return self._servers[server]
+
+    def url(self, draft: BrokerDraft) -> tuple[str, int] | None:
+        """Where a broker can be reached: as others say, else where it says that it listens."""
+        known = self._known_as.get(draft.name)
+        if known is not None and (known.make == draft.make):
+            return known.host, known.port
+        return draft.listens[0] if draft.listens else None
+
+    def broker(self, address: Address, holder: BrokerDraft | None) -> str:
+        """The broker that an address means, which may be a new one."""
+        server = self._server(address, holder)
+        self.meant[address.where.file, address.host, address.port] = server
+        found = self._space(server, address)
+        if not is_here(address.host):
+            self._known_as.setdefault(found, address)
+        return found
+
+    def _server(self, address: Address, holder: BrokerDraft | None) -> str:
+        said = (
+            self._said.broker_of(address.host, address.port, address.server) if self._said else None
+        )
+        if said is not None:
+            return self._told(said, address)
+        if not address.host and holder is not None:
+            return holder.host  # RabbitMQ's `amqp://` is the node itself
+        fits = self._by_port(address, holder) if is_here(address.host) else self._by_name(address)
+        if len(fits) > 1:
+            names = " and ".join(fits[:3])
+            self._drafts.warn(
+                address.where,
+                "C012",
+                f"{address.host}:{address.port} may mean {names}: say which in --map",
+            )
+        return fits[0] if len(fits) == 1 else self._new(address)
+
+    def _told(self, said: str, address: Address) -> str:
+        if said in self._servers:
+            return said
+        if said in self.brokers:
+            return self.brokers[said].host
+        self._make(said, address)
+        return said
+
+    def _by_port(self, address: Address, holder: BrokerDraft | None) -> list[str]:
+        """Servers that listen at a port of this machine, the holder itself left out."""
+        return [
+            server
+            for server, spaces in self._servers.items()
+            if holder is None or server != holder.host
+            for one in spaces[:1]
+            if any(port == address.port and is_here(host) for host, port in one.listens)
+        ]
+
+    def _by_name(self, address: Address) -> list[str]:
+        host = address.host.lower()
+        exact = [
+            server for server, spaces in self._servers.items() if _listens(spaces, host, address)
+        ]
+        if exact:
+            return exact
+        for name in (host, host.partition(".")[0]):
+            fits = [server for server, spaces in self._servers.items() if _called(spaces, name)]
+            if len(fits) > 1:
+                at_port = [one for one in fits if _has_port(self._servers[one], address.port)]
+                fits = at_port or fits
+            if len(fits) > 1:
+                same = [one for one in fits if self._servers[one][0].make == address.make]
+                fits = same or fits
+            if fits:
+                return fits
+        return []
+
+    def _new(self, address: Address) -> str:
+        """A server that no file describes; one for each host, or host and port."""
+        # A NATS server has a port for each kind of peer.
+        key = (address.host, 0 if address.make == "nats" else address.port)
+        if key not in self._unseen:
+            name = as_name(
+                f"{address.host}_{address.port}" if is_here(address.host) else address.host
+            )
+            if name in self._servers or name in self.brokers:
+                name = as_name(f"{address.host}_{address.port}")
+            while name in self._servers or name in self.brokers:
+                name += "_"
+            self._unseen[key] = name
+            self._make(name, address)
+            place = f"{address.host or 'localhost'}:{address.port}"
+            self._drafts.note(
+                address.where,
+                "C011",
+                f"no file describes {place}: taken for a broker of its own, {name}: "
+                "read its file as well, or say in --map which broker it is",
+            )
+        return self._unseen[key]
+
+    def _make(self, name: str, address: Address) -> None:
+        made = BrokerDraft(
+            name=name,
+            make=address.make,
+            where=address.where,
+            host=name,
+            listens=((address.host, address.port),),
+            secure=address.secure,
+        )
+        self._add(made)
+
+    def _space(self, server: str, address: Address) -> str:
+        spaces = self._servers[server]
+        for one in spaces:
+            if one.space == address.space:
+                return one.name
+        if not address.space:
+            if len(spaces) > 1:
+                what = f"which of {server}'s accounts {address.host}:{address.port} is for"
+                message = f"{what} is not known: taken to be {spaces[0].space}: say so in --map"
+                self._drafts.warn(address.where, "C012", message)
+            return spaces[0].name
+        if any(one.where != address.where for one in spaces) and _described(spaces[0]):
+            what = f"{server} has no virtual host or account {address.space}"
+            self._drafts.warn(
+                address.where, "C020", f"{what}: create it there, or correct the name"
+            )
+        made = BrokerDraft(
+            name=f"{as_name(address.space)}@{server}",
+            make=spaces[0].make,
+            where=address.where,
+            host=server,
+            space=address.space,
+            listens=spaces[0].listens,
+        )
+        self._add(made)
+        return made.name
+
+
+def _described(one: BrokerDraft) -> bool:
+    return bool(one.aliases or one.listens)
+
+
+def _listens(spaces: list[BrokerDraft], host: str, address: Address) -> bool:
+    return any(
+        at.lower() == host and port == address.port for one in spaces for at, port in one.listens
+    )
+
+
+def _called(spaces: list[BrokerDraft], name: str) -> bool:
+    return any(name in (text.lower() for text in (one.host, *one.aliases)) for one in spaces)
+
+
+def _has_port(spaces: list[BrokerDraft], port: int) -> bool:
+    return any(port == at for one in spaces for _, at in one.listens)
+
+
+def place_text(where: Where) -> str:
+    """A place as a federation file keeps it."""
+    return f"{where.file}:{where.line}"
+
+
+def places(lines: Mapping[str, Where], entry: Where) -> dict[str, str]:
+    """Places of an entry and of its fields, as a federation file keeps them."""
+    return {"entry": place_text(entry), **{key: place_text(one) for key, one in lines.items()}}

@@ -1,0 +1,169 @@
+"""What bridges hang on: single brokers and connections, and backup addresses that do not help."""
+
+from collections.abc import Iterator, Sequence
+
+from ropewalk.federation.arrays import Bools
+from ropewalk.federation.bridges import Bridge
+from ropewalk.federation.facts import Federation
+from ropewalk.findings import Finding
+from ropewalk.verify.bridge_faults import replay_of
+from ropewalk.verify.flood import connections_of, far_ends
+from ropewalk.verify.floods import Floods, Pair, bridge_words
+from ropewalk.verify.verdicts import Verdict
+
+NAMED = 5
+"""So many connections are named, others only counted."""
+MOST_CUT = 300
+"""Of so many connections each is taken away in turn."""
+
+ENGINES = {
+    "first": "{words} goes back to {first} as soon as that answers, and cuts the connection to "
+    "{others} for it: messages wait or are lost for as long as that takes, each time; "
+    "round_robin true would stay",
+    "next": "{words} stays with {others} once it has moved there, and does not go back to {first}",
+    "any": "{words} takes any of {first} and {others}, not the first: "
+    "none of them is only a backup",
+}
+
+
+def single_points(
+    floods: Floods,
+    pairs: Sequence[Pair],
+    usual: Sequence[Verdict],
+    others: Sequence[tuple[Floods, Sequence[Verdict]]],
+    halt: Bools,
+) -> Iterator[Finding]:
+    """Single brokers, then connections, without which a pair of other brokers is not served."""
+    for one, fates in others:
+        if len(one.down) == 1:
+            lost = [
+                pair
+                for pair, before, now in zip(pairs, usual, fates, strict=True)
+                if _lost(one, pair, before, now)
+            ]
+            if lost:
+                yield _broker(floods, one, lost)
+    yield from _connections(floods, pairs, usual, halt)
+
+
+def _lost(damaged: Floods, pair: Pair, before: Verdict, now: Verdict) -> bool:
+    source, to, _ = pair
+    return (
+        before == Verdict.DELIVERED
+        and now in (Verdict.CUT, Verdict.BLACK_HOLE)
+        and source != to
+        and not damaged.stranded(source, to)
+        and not {source, to}.intersection(damaged.down)
+    )
+
+
+def _broker(floods: Floods, damaged: Floods, lost: Sequence[Pair]) -> Finding:
+    federation = floods.federation
+    (hub,) = damaged.down
+    source, to, t = lost[0]
+    topic = floods.topics[t]
+    found = floods.of(source, floods.owed(topic, to)[0])
+    ends = [one for one in found.came_from if one.broker == to]
+    way = found.way(ends[0]) if ends else []
+    through = [one.bridge for one in way[1:] if _touches(federation.bridges[one.bridge], hub)]
+    number = through[0] if through else 0
+    more = f" (and {len(lost) - 1} more pairs)" if len(lost) > 1 else ""
+    held = federation.bridges[number]
+    knows = len(far_ends(held, federation.brokers)) < 2
+    why = f": {bridge_words(federation, number)} knows no other address" if knows else ""
+    path = " > ".join(one.broker for one in way)
+    witness = {
+        "broker": hub,
+        "topic": topic,
+        "from": source,
+        "to": to,
+        "path": [one.broker for one in way],
+        "pairs": len(lost),
+        "replay": replay_of(damaged, "cut", found, to),
+    }
+    return Finding(
+        "V015",
+        f"{hub} is a single point of failure: without it {topic} from {source} does not reach "
+        f"{to}{more}; {path}{why}",
+        federation.where("bridges", number, "addresses"),
+        "warning",
+        witness,
+    )
+
+
+def _touches(bridge: Bridge, broker: str) -> bool:
+    return broker in (bridge.from_, bridge.to, *bridge.addresses)
+
+
+def _connections(
+    floods: Floods, pairs: Sequence[Pair], usual: Sequence[Verdict], halt: Bools
+) -> Iterator[Finding]:
+    """One note for all connections that are the only way of something."""
+    federation = floods.federation
+    numbers = sorted(set(connections_of(federation)))
+    only: list[int] = []
+    if not any(one.written for one in federation.bridges):
+        return  # who wrote the bridges down by hand knows them
+    if len(numbers) > MOST_CUT or len(numbers) * len(pairs) > 1_000_000:
+        return
+    for number in numbers:
+        if halt[0]:
+            return
+        if federation.bridges[number].kind == "binding":
+            continue
+        cut = Floods(federation, before=floods, cut=(number,))
+        if any(
+            before == Verdict.DELIVERED and cut.fate_of(pair, before) != Verdict.DELIVERED
+            for pair, before in zip(pairs, usual, strict=True)
+        ):
+            only.append(number)
+    if only:
+        named = ", ".join(bridge_words(federation, one) for one in only[:NAMED])
+        more = f" and {len(only) - NAMED} more" if len(only) > NAMED else ""
+        what = "connections is" if len(only) == 1 else "connections are each"
+        yield Finding(
+            "V016",
+            f"{len(only)} of {len(numbers)} {what} the only way for something: {named}{more}",
+            federation.where("bridges", only[0]),
+            "note",
+            {"connections": [bridge_words(federation, one) for one in only]},
+        )
+
+
+def backup_addresses(federation: Federation) -> Iterator[Finding]:
+    """What each connection with several addresses does with them, and backups that share a fate."""
+    told: set[int] = set()
+    for number, bridge in zip(connections_of(federation), federation.bridges, strict=True):
+        if number in told or not bridge.addresses or bridge.kind in ("gateway", "route", "binding"):
+            continue
+        told.add(number)
+        where = federation.where("bridges", number, "addresses")
+        ends = far_ends(bridge, federation.brokers)
+        words = bridge_words(federation, number)
+        if len(ends) < 2:
+            if all(one == bridge.to for one in bridge.addresses):
+                what = f"all addresses of {words} are {bridge.to}: that is one broker, no backup"
+                yield Finding("V017", what, where, "warning", {"to": bridge.to})
+            continue
+        text = ENGINES[bridge.choice].format(
+            words=words, first=ends[0], others=", ".join(ends[1 : NAMED + 1])
+        )
+        if bridge.written:
+            witness = {"addresses": ends, "choice": bridge.choice}
+            yield Finding("V017", text, where, "note", witness)
+        if shared := _shared(federation, ends):
+            what = f"the addresses of {words} share {shared}: what takes one down takes all"
+            yield Finding("V017", what, where, "warning", {"addresses": ends, "shared": shared})
+
+
+def _shared(federation: Federation, ends: Sequence[str]) -> str:
+    """What all addresses have in common, so that none stands in for another."""
+    brokers = [federation.brokers[end] for end in ends]
+    servers = {one.server for one in brokers}
+    if len(servers) == 1 and None not in servers:
+        return f"the server {brokers[0].server}"
+    sites = {one.site for one in brokers}
+    if len(sites) == 1 and None not in sites:
+        return f"the site {brokers[0].site}"
+    groups = frozenset.intersection(*(frozenset(one.risk_groups) for one in brokers))
+    return f"the risk group {min(groups)}" if groups else ""

@@ -1,0 +1,193 @@
+"""Floods of a federation's topics while something is other than usual, each made once."""
+
+from collections.abc import Collection, Iterator, Mapping
+from hashlib import blake2b
+from types import MappingProxyType
+
+from ropewalk.federation.arrays import broker_of
+from ropewalk.federation.facts import Federation
+from ropewalk.federation.names import Failure
+from ropewalk.federation.topics import common, is_pattern
+from ropewalk.verify.demand import Demand
+from ropewalk.verify.flood import Bridges, Flood, flood
+from ropewalk.verify.verdicts import Verdict
+
+Pair = tuple[str, str, int]
+"""A publisher's broker, a subscriber's broker and the number of a topic."""
+EXAMPLE = "x"
+"""Stands for any level when a pattern is followed through bridges."""
+
+
+class Floods:
+    """Floods of a federation's topics while some brokers are down, each made once."""
+
+    def __init__(
+        self,
+        federation: Federation,
+        down: tuple[str, ...] = (),
+        *,
+        limits: bool = True,
+        before: "Floods | None" = None,
+        connected: Mapping[int, str] = MappingProxyType({}),
+        cut: Collection[int] = (),
+    ) -> None:
+        self.federation, self.down, self.before = federation, down, before
+        self.connected, self.cut = connected, cut
+        self.bridges = Bridges(federation, down, limits=limits, connected=connected, cut=cut)
+        self.limits = limits
+        self.part = self.bridges.parts()
+        self.topics = tuple(federation.topics)
+        self._examples: dict[str, list[str]] = before._examples if before else {}
+        self._moved = self.bridges.choosy.intersection(down)
+        self._made: dict[tuple[str, str], Flood] = {}
+        self._free: Floods | None = None
+        self.subscribed: dict[str, list[str]] = {}
+        for topic, facts in federation.topics.items():
+            for broker in {broker_of(one) for one in facts.subscribers}:
+                self.subscribed.setdefault(broker, []).append(topic)
+
+    def of(self, broker: str, name: str) -> Flood:
+        """The flood of a message that is published at a broker."""
+        if (broker, name) not in self._made:
+            old = self.before.of(broker, name) if self.before else None
+            same = old is not None and self._untouched(old)
+            self._made[broker, name] = old if same and old else flood(self.bridges, broker, name)
+        return self._made[broker, name]
+
+    def _untouched(self, old: Flood) -> bool:
+        """Whether a flood is as it was: what is down now carried nothing of it on."""
+        if self.connected or self.cut:
+            return False
+        if not old.met.intersection(self.down):
+            return True
+        return not self._moved and not old.senders.intersection(self.down)
+
+    @property
+    def when(self) -> str:
+        """What is other than usual, as findings say it."""
+        if self.connected:
+            (number, end), *_ = self.connected.items()
+            return f" while {bridge_words(self.federation, number)} is connected to {end}"
+        failure = str(Failure(brokers=frozenset(self.down)))
+        return f" when {failure} is down" if self.down else ""
+
+    def examples(self, topic: str) -> list[str]:
+        """Names that a topic stands for, looked up once."""
+        if topic not in self._examples:
+            self._examples[topic] = examples(self, topic)
+        return self._examples[topic]
+
+    def fate_of(self, pair: Pair, usual: Verdict | None = None) -> Verdict:
+        """The fate of a pair; what it is usually, if nothing that matters is other now."""
+        source, to, t = pair
+        alike = self.before is not None and not {source, to}.intersection(self.down)
+        if usual is not None and self.before is not None and alike:
+            names = self.owed(self.topics[t], to)
+            if all(self.of(source, one) is self.before.of(source, one) for one in names):
+                return usual
+        return self.fate(source, to, self.topics[t])
+
+    def unlimited(self) -> "Floods":
+        """The same floods if no bridge counted hops."""
+        if self._free is None:
+            self._free = Floods(
+                self.federation,
+                self.down,
+                limits=False,
+                connected=self.connected,
+                cut=self.cut,
+            )
+        return self._free
+
+    def home(self, broker: str, role: str) -> str | None:
+        """Where clients of a broker are now."""
+        if broker not in self.down:
+            return broker
+        takers: tuple[str, ...] = getattr(self.federation.brokers[broker].takeover, role)
+        return next((one for one in takers if one not in self.down), None)
+
+    def stranded(self, source: str, to: str) -> bool:
+        """Whether a publisher or a subscriber has no broker left."""
+        return None in (self.home(source, "publishers"), self.home(to, "subscribers"))
+
+    def arrivals(self, found: Flood, to: str, subscriber: str | None = None) -> int:
+        """Copies at a broker that a subscriber of it gets, under whatever name it subscribes to.
+
+        Of another broker, where its subscribers have moved.
+        """
+        wanted = self.subscribed.get(subscriber or to, ())
+        names = [(name, count) for (at, name), count in found.copies.items() if at == to]
+        return max(
+            (sum(n for name, n in names if common(one, name) == name) for one in wanted), default=0
+        )
+
+    def print_of(self, source: str, topic: str) -> int:
+        """A number that tells where copies of a topic get to, for comparisons."""
+        at = self.home(source, "publishers")
+        copies = [sorted(self.of(at, name).copies.items()) for name in self.examples(topic) if at]
+        return int.from_bytes(blake2b(repr((topic, copies)).encode(), digest_size=8).digest())
+
+    def fate(self, source: str, to: str, topic: str) -> Verdict:
+        """The worst that happens to a name that the topic stands for."""
+        now_at, now_to = self.home(source, "publishers"), self.home(to, "subscribers")
+        if now_at is None or now_to is None:
+            return Verdict.CUT
+        fates = [self._fate(now_at, now_to, to, name) for name in self.owed(topic, to)]
+        worst = max(fates, key=lambda one: (one != Verdict.DELIVERED, -one))
+        if worst == Verdict.BLACK_HOLE and self.down and self.federation.topics[topic].assumed:
+            return Verdict.CUT  # nobody asked bridges to survive this
+        return worst
+
+    def owed(self, topic: str, to: str) -> list[str]:
+        """Examples of names that a topic's publishers owe to subscribers at a broker."""
+        met = [common(topic, one) for one in self.subscribed.get(to, ())]
+        names = [name for one in met if one for name in self.examples(one)]
+        return list(dict.fromkeys(names)) or self.examples(topic)
+
+    def _fate(self, source: str, to: str, subscriber: str, name: str) -> Verdict:
+        found = self.of(source, name)
+        if found.loop:
+            return Verdict.LOOP
+        if self.arrivals(found, to, subscriber):
+            return Verdict.DELIVERED
+        if self.limits and self.arrivals(self.unlimited().of(source, name), to, subscriber):
+            return Verdict.TOO_LONG
+        cut = self.down and self.part.get(source, source) != self.part.get(to, to)
+        return Verdict.CUT if cut else Verdict.BLACK_HOLE
+
+
+def bridge_words(federation: Federation, number: int) -> str:
+    """A bridge's connection as findings name it."""
+    bridge = federation.bridges[number]
+    return f"{bridge.kind} {bridge.name or number + 1} of {bridge.from_}"
+
+
+def bridged_pairs(floods: Floods, bridged: Demand) -> Iterator[Pair]:
+    """Every (publisher's broker, subscriber's broker, topic number) that is the bridges'."""
+    names = tuple(floods.federation.brokers)
+    for i in range(len(bridged.to)):
+        source, to = names[int(bridged.source[i])], names[int(bridged.to[i])]
+        for t in bridged.topic[bridged.first_topic[i] : bridged.first_topic[i + 1]].tolist():
+            yield source, to, t
+
+
+def examples(floods: Floods, topic: str) -> list[str]:
+    """Names that a topic stands for: itself, or one for each way a bridge may cut its pattern."""
+    if not is_pattern(topic):
+        return [topic]
+    facts = floods.federation.topics.get(topic)
+    assumed = facts is None or facts.assumed  # nobody promised what bridges leave out on purpose
+    cuts = [topic]
+    for bridge in floods.federation.bridges:
+        for prefix in (bridge.prefixes.local, bridge.prefixes.remote):
+            cuts += [prefix + pattern for pattern in bridge.patterns]
+            if not assumed:
+                cuts += [prefix + pattern for pattern in bridge.except_]
+    met = [common(topic, cut) for cut in cuts]
+    return list(
+        dict.fromkeys(
+            "/".join(EXAMPLE if level in ("+", "#") else level for level in one.split("/"))
+            for one in met
+            if one
+        )
+    )

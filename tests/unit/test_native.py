@@ -1,0 +1,234 @@
+"""From brokers' own files to verdicts, to real brokers and back to files, through the commands."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ropewalk.errors import ConfigurationError
+from ropewalk.federation import load
+from ropewalk.federation.readers.reading import read_native
+from tests.conftest import Ran, Run
+
+NATIVE = Path("examples/native")
+FAMILIES = ("mosquitto", "nats", "rabbitmq")
+CASES = sorted(
+    str(one.relative_to(NATIVE)) for family in FAMILIES for one in (NATIVE / family).iterdir()
+)
+EXPECTED = {
+    "mosquitto/ring": "V012",
+    "mosquitto/parallel": "V013",
+    "rabbitmq/ring": "V004",
+    "nats/one-hub": "V015",
+}
+"""What the bad examples are found to do; none of the others has an error."""
+
+
+def document(ran: Ran) -> dict[str, Any]:
+    assert ran.code in (0, 1), ran.out + ran.err
+    return ran.document
+
+
+def ok(ran: Ran) -> Ran:
+    assert ran.code == 0, ran.out + ran.err
+    return ran
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_examples_are_found_to_do_what_they_are_there_for(ropewalk: Run, case: str) -> None:
+    told = document(ropewalk("verify", str(NATIVE / case), "--json"))
+    codes = {one["code"]: one for one in told["findings"]}
+    if case in EXPECTED:
+        found = codes[EXPECTED[case]]
+        assert found["where"]["line"] > 0
+        assert str(NATIVE / case) in found["where"]["file"]
+    else:
+        assert told["ok"], codes
+
+
+@pytest.mark.parametrize("case", [*CASES, "mixed"])
+def test_what_is_read_can_be_kept_and_verifies_alike(
+    ropewalk: Run, tmp_path: Path, case: str
+) -> None:
+    kept = tmp_path / "kept.yaml"
+    ok(ropewalk("read", str(NATIVE / case), "-o", str(kept)))
+    assert load(kept) == read_native([NATIVE / case], name=Path(case).name).federation
+    direct = document(ropewalk("verify", str(NATIVE / case), "--json"))
+    stored = document(ropewalk("verify", str(kept), "--json"))
+    findings = [one for one in direct["findings"] if one["code"][0] != "C"]
+    assert stored["findings"] == findings  # with the lines of brokers' own files
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_files_written_anew_mean_what_was_read(ropewalk: Run, tmp_path: Path, case: str) -> None:
+    told = document(ropewalk("export", str(NATIVE / case), "-o", str(tmp_path / "out"), "--json"))
+    assert told["summary"]["read_again"] == []
+
+
+def test_a_changed_federation_shows_as_a_difference_of_its_file(
+    ropewalk: Run, tmp_path: Path
+) -> None:
+    kept = tmp_path / "ring.yaml"
+    ok(ropewalk("read", str(NATIVE / "mosquitto/ring"), "-o", str(kept)))
+    text = kept.read_text().replace("direction: both", "direction: out", 1)
+    kept.write_text(text)
+    shown = ok(ropewalk("export", str(kept), "--diff")).out
+    assert "-topic sensors/# both 1" in shown
+    assert "+topic sensors/# out 1" in shown
+    assert "password_file /etc/mosquitto/passwords" not in [
+        line[1:] for line in shown.splitlines() if line[:1] in "+-"
+    ]
+
+
+def copied(tmp_path: Path, case: str) -> Path:
+    return Path(shutil.copytree(NATIVE / case, tmp_path / Path(case).name))
+
+
+def needs(program: str) -> pytest.MarkDecorator:
+    found = shutil.which(program) or shutil.which(program, path="/usr/sbin:/usr/local/sbin")
+    return pytest.mark.skipif(found is None, reason=f"{program} is not installed")
+
+
+@needs("mosquitto")
+@pytest.mark.parametrize("case", ["mosquitto/ring", "mosquitto/parallel"])
+def test_loops_and_copies_are_confirmed_on_real_brokers(
+    ropewalk: Run, tmp_path: Path, case: str
+) -> None:
+    folder = copied(tmp_path, case)
+    before = {one: one.read_bytes() for one in folder.rglob("*") if one.is_file()}
+    told = document(ropewalk("verify", str(folder), "--confirm", "--json"))
+    (played,) = told["summary"]["replayed"]
+    assert played["code"] == EXPECTED[case]
+    assert played["confirmed"], played["words"]
+    assert {one: one.read_bytes() for one in folder.rglob("*") if one.is_file()} == before
+
+
+@needs("mosquitto")
+def test_a_prediction_that_is_wrong_is_not_confirmed(ropewalk: Run, tmp_path: Path) -> None:
+    """The control: the federation file says what the brokers' files do not do."""
+    folder = copied(tmp_path, "mosquitto/ring")
+    kept = tmp_path / "ring.yaml"
+    ok(ropewalk("read", str(folder), "-o", str(kept)))
+    conf = folder / "cairo" / "mosquitto.conf"
+    conf.write_text(conf.read_text().replace("topic sensors/# both 1", "topic other/# both 1"))
+    told = document(ropewalk("verify", str(kept), "--confirm", "--json"))
+    (played,) = told["summary"]["replayed"]
+    assert not played["confirmed"]
+
+
+def test_a_single_point_of_failure_is_confirmed_on_real_servers(ropewalk: Run) -> None:
+    told = document(ropewalk("verify", str(NATIVE / "nats/one-hub"), "--confirm", "--json"))
+    (played,) = told["summary"]["replayed"]
+    assert played["code"] == "V015"
+    assert played["confirmed"], played["words"]
+
+
+BROKEN: dict[str, tuple[str, str, str]] = {
+    "a text": ("notes.conf", "hello world\nthis is nothing\n", "C001"),
+    "json": ("definitions.json", '{"vhosts": [', "C004"),
+    "yaml": ("api.yaml", "asyncapi: 3.0.0\n\tx: [", "C004"),
+    "a wrong line": ("mosquitto.conf", "listener 1883\nconnection a\ntopic\n", "C002"),
+    "braces": ("nats.conf", "port: 4222\ncluster {\n", "C003"),
+    "not there": ("", "", "C001"),
+    "nothing": ("empty.conf", "", "C001"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_what_cannot_be_read_is_refused_with_its_place(
+    ropewalk: Run, tmp_path: Path, name: str
+) -> None:
+    file, text, code = BROKEN[name]
+    path = tmp_path / (file or "gone.conf")
+    if file:
+        path.write_text(text)
+    result = ropewalk("read", str(path), "-o", str(tmp_path / "out.yaml"))
+    assert result.code == 2
+    assert code in result.out
+    assert str(path) in result.out
+    assert not (tmp_path / "out.yaml").exists()
+
+
+def test_two_files_for_one_broker_are_a_conflict_with_both_places(tmp_path: Path) -> None:
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "mosquitto.conf").write_text("listener 1883\n")
+    said = tmp_path / "map.yml"
+    said.write_text("names: {a/mosquitto.conf: hub, b/mosquitto.conf: hub}\n")
+    with pytest.raises(ConfigurationError) as refused:
+        read_native([tmp_path / "a", tmp_path / "b"], mapping=said)
+    (fault,) = [one for one in refused.value.findings if one.code == "C007"]
+    assert "a/mosquitto.conf:1" in str(fault)
+    assert "b/mosquitto.conf:1" in str(fault)
+
+
+def conf(tmp_path: Path) -> Callable[[str, str], None]:
+    def write(file: str, text: str) -> None:
+        path = tmp_path / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    return write
+
+
+def test_addresses_mean_brokers_by_name_by_port_or_by_what_the_user_says(tmp_path: Path) -> None:
+    write = conf(tmp_path)
+    write("hub/mosquitto.conf", "listener 1883\n")
+    write(
+        "edge/mosquitto.conf", "listener 1884\nconnection a\naddress 127.0.0.1:1883\ntopic # out\n"
+    )
+    write(
+        "far/mosquitto.conf", "listener 1885\nconnection b\naddress hub.example.org\ntopic # out\n"
+    )
+    write("odd/mosquitto.conf", "listener 1886\nconnection c\naddress 10.0.0.7:1999\ntopic # out\n")
+    read = read_native([tmp_path])
+    assert {one.from_: one.to for one in read.federation.bridges} == {
+        "edge": "hub",
+        "far": "hub",
+        "odd": "10.0.0.7",
+    }
+    assert [one.code for one in read.findings if one.code == "C011"] == ["C011"]
+    write("said.map", "brokers: {'10.0.0.7:1999': hub}\n")
+    said = read_native([tmp_path], mapping=tmp_path / "said.map")
+    assert {one.to for one in said.federation.bridges} == {"hub"}
+    assert not [one for one in said.findings if one.code == "C011"]
+
+
+def test_included_files_belong_to_their_broker(tmp_path: Path) -> None:
+    write = conf(tmp_path)
+    write("mosquitto.conf", "listener 1883\ninclude_dir /etc/mosquitto/conf.d\n")
+    write("conf.d/bridge.conf", "connection up\naddress hub:1883\ntopic a/# out 1\n")
+    read = read_native([tmp_path], name="site")
+    (bridge,) = read.federation.bridges
+    assert bridge.from_ == tmp_path.name or bridge.from_ in read.federation.brokers
+    assert str(read.federation.where("bridges", 0)).endswith("conf.d/bridge.conf:3")
+    assert len(read.natives) == 1
+
+
+def test_secrets_stay_in_their_files(tmp_path: Path, ropewalk: Run) -> None:
+    write = conf(tmp_path)
+    secret = "Sesame-77"
+    write(
+        "a/mosquitto.conf",
+        f"listener 1883\nconnection c\naddress b:1883\ntopic # out\nremote_password {secret}\n",
+    )
+    write(
+        "b/nats.conf",
+        f'port: 4222\nleafnodes {{ remotes: [{{url: "nats://u:{secret}@hub:7422"}}] }}\n',
+    )
+    uri = f"amqp://u:{secret}@c"
+    definitions = {
+        "component": "federation-upstream",
+        "name": "c",
+        "vhost": "/",
+        "value": {"uri": uri},
+    }
+    write(
+        "r/definitions.json", json.dumps({"vhosts": [{"name": "/"}], "parameters": [definitions]})
+    )
+    out = tmp_path / "out.yaml"
+    result = ok(ropewalk("read", str(tmp_path), "-o", str(out)))
+    assert secret not in out.read_text() + result.out + result.err

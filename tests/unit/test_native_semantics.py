@@ -1,0 +1,218 @@
+"""Native engines as they were measured on real brokers: copies by cluster, echoes, what is kept.
+
+RabbitMQ's figures are those of four real clusters (3.10.8): a message published at A.
+"""
+
+from dataclasses import replace
+from itertools import permutations
+
+import pytest
+
+from ropewalk.federation.facts import Bridge, Broker, Federation, Prefixes, Topic
+from ropewalk.verify import verify
+from ropewalk.verify.floods import Floods
+from ropewalk.verify.result import Verification
+
+
+def links(text: str, hops: int) -> tuple[Bridge, ...]:
+    """`B<A` is a link of downstream B to upstream A."""
+    return tuple(
+        Bridge(from_=down, to=up, name=up, kind="federation", direction="in", max_hops=hops)
+        for down, up in (one.split("<") for one in text.split())
+    )
+
+
+def copies(bridges: tuple[Bridge, ...], source: str = "A", topic: str = "t") -> dict[str, int]:
+    """Copies at each broker of a message published at one."""
+    names = sorted({end for one in bridges for end in (one.from_, one.to, *one.addresses)})
+    federation = Federation(
+        name="f",
+        brokers={name: Broker(make="rabbitmq") for name in names},
+        bridges=bridges,
+        topics={topic: Topic(publishers=(source,), subscribers=tuple(names))},
+    )
+    found = Floods(federation).of(source, topic)
+    assert not found.loop
+    return {name: found.copies.get((name, topic), 0) for name in names}
+
+
+RING = "B<A C<B D<C A<D"
+TRIANGLE = "B<A A<B C<B B<C A<C C<A"
+BOTH_WAYS = "B<A A<B C<B B<C D<C C<D A<D D<A"
+MESH = " ".join(f"{a}<{b}" for a, b in permutations("ABCD", 2))
+
+
+@pytest.mark.parametrize(
+    ("ring", "hops", "measured"),
+    [
+        (RING, 1, "1100"),
+        (RING, 2, "1110"),
+        (RING, 3, "1111"),
+        (RING, 5, "1111"),
+        (TRIANGLE, 1, "111"),
+        (TRIANGLE, 2, "122"),
+        (TRIANGLE, 4, "122"),
+        (BOTH_WAYS, 1, "1101"),
+        (BOTH_WAYS, 2, "1121"),
+        (BOTH_WAYS, 3, "1222"),
+        (BOTH_WAYS, 4, "1222"),
+        (MESH, 1, "1111"),
+        (MESH, 2, "1333"),
+        (MESH, 3, "1555"),
+        ("B<A A<B C<B B<C", 1, "110"),
+        ("B<A A<B C<B B<C", 3, "111"),
+    ],
+)
+def test_federated_exchanges_deliver_as_measured(ring: str, hops: int, measured: str) -> None:
+    assert "".join(map(str, copies(links(ring, hops)).values())) == measured
+
+
+def test_two_upstreams_to_one_exchange_share_its_queue() -> None:
+    twice = links("B<A B<A", 1)
+    assert copies((twice[0], replace(twice[1], name="other"))) == {"A": 1, "B": 1}
+
+
+def test_a_shovel_counts_no_hop_and_a_message_remembers_where_it_was() -> None:
+    shovel = Bridge(from_="C", to="B", name="s", kind="shovel", direction="in")
+    chain = (*links("B<A", 1), shovel, *links("D<C", 1), *links("A<D", 9))
+    assert copies(chain) == {"A": 1, "B": 1, "C": 1, "D": 0}  # over the limit after the shovel
+    wider = (*links("B<A", 9), shovel, *links("D<C", 9), *links("A<D", 9))
+    assert copies(wider) == {"A": 1, "B": 1, "C": 1, "D": 1}  # not back at A
+
+
+def test_copies_of_a_large_mesh_are_counted_at_least() -> None:
+    mesh = " ".join(f"n{a}<n{b}" for a, b in permutations(range(12), 2))
+    bridges = links(mesh, 12)
+    names = {end for one in bridges for end in (one.from_, one.to)}
+    federation = Federation(
+        name="f",
+        brokers={name: Broker(make="rabbitmq") for name in sorted(names)},
+        bridges=bridges,
+        topics={"t": Topic(publishers=("n0",), subscribers=("n1",))},
+    )
+    found = Floods(federation).of("n0", "t")
+    assert found.partly
+    assert not found.loop
+    (told,) = [one for one in verify(federation, failures=[]).findings if one.code == "V013"]
+    assert "at least" in told.message
+
+
+def nats(*bridges: Bridge, clusters: str = "") -> dict[str, int]:
+    """Copies at each server of a message published at A."""
+    names = sorted({end for one in bridges for end in (one.from_, one.to)})
+    of = dict(one.split(":") for one in clusters.split())
+    federation = Federation(
+        name="f",
+        brokers={name: Broker(cluster=of.get(name)) for name in names},
+        bridges=bridges,
+        topics={"t": Topic(publishers=("A",), subscribers=tuple(names))},
+    )
+    found = Floods(federation).of("A", "t")
+    assert not found.loop
+    return {name: found.copies.get((name, "t"), 0) for name in names}
+
+
+def joined(kind: str, *pairs: str) -> tuple[Bridge, ...]:
+    """Connections of NATS; a gateway leads one way, so there are two."""
+    both = [(p[0], p[1]) for p in pairs]
+    if kind == "gateway":
+        ends = [*both, *((b, a) for a, b in both)]
+        return tuple(Bridge(from_=a, to=b, name=b, kind="gateway", choice="any") for a, b in ends)
+    return tuple(
+        Bridge(from_=a, to=b, name=b, kind=kind, direction="both")  # type: ignore[arg-type]
+        for a, b in both
+    )
+
+
+def test_a_route_is_one_hop_and_a_full_mesh_delivers_once() -> None:
+    assert nats(*joined("route", "AB", "BC")) == {"A": 1, "B": 1, "C": 0}
+    assert nats(*joined("route", "AB", "BC", "AC")) == {"A": 1, "B": 1, "C": 1}
+
+
+def test_a_gateway_leads_to_one_cluster_and_not_on_to_the_next() -> None:
+    assert nats(*joined("gateway", "AB", "BC")) == {"A": 1, "B": 1, "C": 0}
+    mesh = joined("gateway", "AB", "BC", "AC")
+    assert nats(*mesh, *joined("route", "BD")) == {"A": 1, "B": 1, "C": 1, "D": 1}
+
+
+def test_leaf_nodes_of_one_hub_cluster_do_not_go_round() -> None:
+    leaves = joined("leaf", "AB", "DC")
+    assert nats(*leaves, *joined("route", "BC"), clusters="B:h C:h") == dict.fromkeys("ABCD", 1)
+    # Two connections of one leaf node into one cluster: the second brings nothing.
+    twice = nats(*joined("leaf", "AB", "AC"), *joined("route", "BC"), clusters="B:h C:h")
+    assert twice == dict.fromkeys("ABC", 1)
+
+
+def mqtt(*bridges: Bridge, at: str = "A", topic: str = "q") -> Floods:
+    names = sorted({end for one in bridges for end in (one.from_, one.to)})
+    return Floods(
+        Federation(
+            name="f",
+            brokers={name: Broker(make="mosquitto") for name in names},
+            bridges=bridges,
+            topics={topic: Topic(publishers=(at,), subscribers=tuple(names))},
+        )
+    )
+
+
+def test_a_far_broker_that_does_not_know_a_bridge_echoes_once() -> None:
+    line = Bridge(from_="A", to="B", name="c", direction="both", echoes=True)
+    found = mqtt(line).of("A", "q")
+    assert not found.loop
+    assert found.copies == {("A", "q"): 2, ("B", "q"): 1}
+    assert mqtt(line).of("B", "q").copies == {("A", "q"): 1, ("B", "q"): 1}
+
+
+def test_two_topic_lines_of_one_connection_do_not_make_a_loop_and_two_connections_do() -> None:
+    lines = [Bridge(from_="A", to="B", name="c", direction=one) for one in ("in", "out")]  # type: ignore[arg-type]
+    assert not mqtt(*lines).of("A", "q").loop
+    apart = [Bridge(from_="A", to="B", name=one, direction="both") for one in ("c", "d")]
+    assert mqtt(*apart).of("A", "q").loop
+
+
+def test_what_is_excepted_and_what_begins_with_a_dollar_stays() -> None:
+    line = Bridge(from_="A", to="B", patterns=("#",), except_=("q/secret/#",))
+    floods = mqtt(line)
+    assert ("B", "q/x") in floods.of("A", "q/x").copies
+    assert ("B", "q/secret/x") not in floods.of("A", "q/secret/x").copies
+    assert ("B", "$SYS/x") not in floods.of("A", "$SYS/x").copies
+
+
+def test_a_binding_renames_within_a_broker() -> None:
+    line = Bridge(
+        from_="A", to="A", name="b", kind="binding", prefixes=Prefixes(local="x/", remote="y/")
+    )
+    federation = Federation(name="f", brokers={"A": Broker(make="rabbitmq")}, bridges=(line,))
+    assert ("A", "y/k") in Floods(federation).of("A", "x/k").copies
+
+
+def hub_and_sites(*, choice: str, backup: bool) -> Verification:
+    """Two leaf sites of a hub; with a backup that is joined to nothing."""
+    more = {"addresses": ("spare",), "choice": choice} if backup else {}
+    bridges = [
+        Bridge(from_=one, to="hub", name="up", kind="leaf", direction="both", **more)  # type: ignore[arg-type]
+        for one in ("one", "two")
+    ]
+    federation = Federation(
+        name="f",
+        brokers={name: Broker() for name in ("hub", "one", "two", "spare")},
+        bridges=tuple(bridges),
+        topics={"t": Topic(publishers=("one",), subscribers=("two",))},
+    )
+    return verify(federation, failures=["brokers=1"])
+
+
+def test_one_hub_is_a_single_point_of_failure_and_two_are_none() -> None:
+    (told,) = [
+        one for one in hub_and_sites(choice="first", backup=False).findings if one.code == "V015"
+    ]
+    assert told.message.startswith("hub is a single point of failure: without it t from one")
+    assert told.witness["path"] == ["one", "hub", "two"]  # type: ignore[index]
+    both = hub_and_sites(choice="first", backup=True)
+    assert "V015" not in {one.code for one in both.findings}
+
+
+def test_a_connection_that_takes_any_address_may_be_at_the_other_one() -> None:
+    found = hub_and_sites(choice="any", backup=True).findings
+    (gap,) = [one for one in found if one.code == "V014"]
+    assert "while leaf up of one is connected to spare" in gap.message

@@ -1,0 +1,592 @@
+import json
+from collections.abc import Mapping as Files
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ropewalk.federation.facts import Site
+from ropewalk.federation.readers.asyncapi import read_asyncapi
+from ropewalk.federation.readers.drafts import Address, Drafts, TopicDraft
+from ropewalk.federation.readers.json_text import parse_json
+from ropewalk.federation.readers.mapping import Mapping, read_mapping
+from ropewalk.federation.yaml_text import parse
+from ropewalk.findings import Where
+
+EXAMPLES = Path(__file__).parents[2] / "examples/native"
+
+HEAD = """asyncapi: 3.0.0
+info: {title: Lamp Post, version: 1.0.0}
+"""
+MQTT = """servers:
+  town: {host: mqtt.town.example, protocol: mqtt}
+"""
+OPERATIONS = """
+operations:
+  tell: {action: send, channel: {$ref: '#/channels/c'}}
+"""
+
+
+def read(text: str, files: Files[str, str] | None = None, file: str = "a.yaml") -> Drafts:
+    drafts = Drafts()
+    known = {name: parse(one, with_lines=True) for name, one in (files or {}).items()}
+    parsed = parse(text, with_lines=True)
+    assert not parsed.faults, parsed.faults
+    read_asyncapi(parsed, file, "lamp", drafts, resolve_file=known.get)
+    return drafts
+
+
+def names(drafts: Drafts) -> list[str]:
+    return [one.name for one in drafts.topics]
+
+
+def told(drafts: Drafts, code: str = "C010") -> list[str]:
+    return [
+        f"{one.where.line}: {one.message.removeprefix('not modelled: ')}"
+        for one in drafts.findings
+        if one.code == code
+    ]
+
+
+def errors(drafts: Drafts) -> list[str]:
+    return [str(one) for one in drafts.faults]
+
+
+def ends(drafts: Drafts) -> set[str]:
+    return {str(end) for one in drafts.topics for end, _ in (*one.publishers, *one.subscribers)}
+
+
+def town(line: int) -> Address:
+    return Address(
+        host="mqtt.town.example",
+        port=1883,
+        where=Where("a.yaml", line),
+        make="mosquitto",
+        server="town",
+    )
+
+
+def amqp(channel: str, server: str = "{host: rabbit, protocol: amqp}") -> Drafts:
+    return read(f"{HEAD}servers: {{r: {server}}}\nchannels:\n  c: {channel}{OPERATIONS}")
+
+
+def mqtt(address: str, parameters: str = "{}") -> Drafts:
+    channel = f"  c: {{address: '{address}', parameters: {parameters}}}"
+    return read(f"{HEAD}{MQTT}channels:\n{channel}{OPERATIONS}")
+
+
+# --- who sends and receives ---------------------------------------------------------------
+
+
+def test_an_operation_that_sends_is_a_publisher_and_one_that_receives_a_subscriber() -> None:
+    text = f"""{HEAD}{MQTT}channels:
+  lit:
+    address: lamps/{{lamp}}/lit
+    parameters: {{lamp: {{}}}}
+  switch: {{address: lamps/switch}}
+operations:
+  tell: {{action: send, channel: {{$ref: '#/channels/lit'}}}}
+  obey: {{action: receive, channel: {{$ref: '#/channels/switch'}}}}
+"""
+    end = (town(4), "Lamp_Post")
+    drafts = read(text)
+    assert drafts.topics == [
+        TopicDraft(name="lamps/+/lit", where=Where("a.yaml", 7), publishers=(end,)),
+        TopicDraft(name="lamps/switch", where=Where("a.yaml", 9), subscribers=(end,)),
+    ]
+    assert not drafts.brokers
+    assert not drafts.bridges
+    assert not drafts.faults
+
+
+def test_version_2_says_what_others_do_so_that_publish_is_received() -> None:
+    text = """asyncapi: 2.6.0
+info: {title: T, version: '1'}
+servers:
+  town: {url: 'mqtt://mqtt.town.example', protocol: mqtt}
+channels:
+  lamps/{lamp}/switch:
+    parameters: {lamp: {schema: {enum: [a, b]}}}
+    publish: {message: {payload: {}}}
+  lamps/lit:
+    subscribe:
+"""
+    drafts = read(text)
+    end = (town(4), "T")
+    assert drafts.topics == [
+        TopicDraft(name="lamps/a/switch", where=Where("a.yaml", 6), subscribers=(end,)),
+        TopicDraft(name="lamps/b/switch", where=Where("a.yaml", 6), subscribers=(end,)),
+        TopicDraft(name="lamps/lit", where=Where("a.yaml", 9), publishers=(end,)),
+    ]
+    assert told(drafts, "C020")[0].startswith("8: publish and subscribe of version 2 are")
+
+
+def test_version_2_channels_name_their_servers() -> None:
+    text = """asyncapi: 2.2.0
+servers:
+  a: {url: 'mqtts://ua:pw@a.example/', protocol: mqtt}
+  b: {url: 'b.example:{port}', protocol: mqtt, variables: {port: {default: 1999}}}
+channels:
+  x: {servers: [b], publish: {}}
+  y: {servers: [nobody], publish: {}}
+  z: {servers: [a], publish: {}}
+"""
+    drafts = read(text)
+    found = {one.name: [str(end) for end, _ in one.subscribers] for one in drafts.topics}
+    assert found == {"x": ["b.example:1999"], "z": ["a.example:8883"]}
+    assert errors(drafts) == [
+        "a.yaml:7: C005 'nobody' is no server of this document: write one that stands in servers"
+    ]
+    assert not any("pw" in one.message for one in drafts.findings)
+    assert "3: user and password of an address: they do not say which broker it is" in told(drafts)
+
+
+def test_a_reply_goes_the_other_way() -> None:
+    text = f"""{HEAD}{MQTT}channels:
+  ask: {{address: ask}}
+  answer: {{address: answer}}
+operations:
+  serve:
+    action: receive
+    channel: {{$ref: '#/channels/ask'}}
+    reply:
+      channel: {{$ref: '#/channels/answer'}}
+      address: {{location: $message.header#/replyTo}}
+"""
+    drafts = read(text)
+    assert [(one.name, len(one.publishers), len(one.subscribers)) for one in drafts.topics] == [
+        ("ask", 0, 1),
+        ("answer", 1, 0),
+    ]
+    why = "each message says where its answer goes: nothing here does"
+    assert f"14: the address of a reply: {why}" in told(drafts)
+
+
+def test_the_last_will_of_a_server_is_published_by_its_application() -> None:
+    server = "{host: h, protocol: mqtt, bindings: {mqtt: {lastWill: {topic: gone, qos: 1}}}}"
+    drafts = read(f"{HEAD}servers: {{town: {server}}}\n")
+    assert [(one.name, len(one.publishers)) for one in drafts.topics] == [("gone", 1)]
+
+
+def test_a_channel_that_nobody_uses_is_told() -> None:
+    drafts = read(f"{HEAD}{MQTT}channels:\n  idle: {{address: a}}\n")
+    assert drafts.topics == []
+    why = "nobody sends or receives there: write an operation that does"
+    assert f"6: channel idle: {why}" in told(drafts)
+
+
+def test_a_channel_whose_address_is_made_at_run_time_is_told() -> None:
+    drafts = read(f"{HEAD}{MQTT}channels:\n  c: {{address: null}}{OPERATIONS}")
+    assert drafts.topics == []
+    assert any("a channel without an address" in one for one in told(drafts))
+
+
+def test_a_document_without_servers_is_told() -> None:
+    drafts = read(f"{HEAD}channels:\n  c: {{address: a}}{OPERATIONS}")
+    assert drafts.topics == []
+    assert any("it names no servers" in one for one in told(drafts))
+
+
+def test_without_a_title_the_client_is_called_like_its_file() -> None:
+    drafts = read(f"asyncapi: 3.0.0\n{MQTT}channels:\n  c: {{address: a}}{OPERATIONS}")
+    assert drafts.topics[0].publishers[0][1] == "lamp"
+
+
+# --- addresses ----------------------------------------------------------------------------
+
+
+def test_parameters_become_levels() -> None:
+    assert names(mqtt("a/{x}/b", "{x: {}}")) == ["a/+/b"]
+    assert names(mqtt("/a/{x}", "{x: {enum: [u, v]}}")) == ["/a/u", "/a/v"]
+    assert names(mqtt("a/{x}", "{x: {enum: [1, 2, 3, 4, 5, 6, 7, 8, 9]}}")) == ["a/+"]
+    wide = mqtt("a/lamp-{x}", "{x: {}}")
+    assert names(wide) == ["a/+"]
+    assert any("only a part of its level" in one for one in told(wide))
+    spare = mqtt("a", "{x: {}}")
+    assert any("parameter x: the address has no {x} in it" in one for one in told(spare))
+
+
+def test_addresses_that_are_no_topics_are_refused() -> None:
+    assert errors(mqtt("a/#/b")) == [
+        "a.yaml:6: C005 address 'a/#/b' is no topic: '#' must be the last level"
+    ]
+
+
+def test_a_shared_subscription_is_its_topic() -> None:
+    drafts = mqtt("$share/group/a/b")
+    assert names(drafts) == ["a/b"]
+    assert any("a shared subscription's group" in one for one in told(drafts))
+
+
+@pytest.mark.parametrize(
+    ("channel", "topics"),
+    [
+        ("{address: a.b}", ["a/b"]),
+        ("{address: 'a.{x}', parameters: {x: {}}}", ["a/+"]),
+        ("{address: a.b, bindings: {amqp: {exchange: {name: amq.topic}}}}", ["a/b"]),
+        ("{address: a.b, bindings: {amqp: {exchange: {name: x, type: topic}}}}", ["x/a/b"]),
+        ("{address: s, bindings: {amqp: {name: 'a.#', exchange: {name: x}}}}", ["x/a/#"]),
+        ("{address: a.b, bindings: {amqp: {exchange: {name: x, type: direct}}}}", ["x/a/b"]),
+        ("{address: a.b, bindings: {amqp: {exchange: {name: x, type: fanout}}}}", ["x/#"]),
+        ("{address: a.b, bindings: {amqp: {exchange: {name: x, type: headers}}}}", []),
+        ("{address: q, bindings: {amqp: {exchange: {type: default}}}}", ["queue/q/#"]),
+        ("{address: q, bindings: {amqp: {is: queue, queue: {name: work}}}}", ["queue/work/#"]),
+        ("{address: '{q}', bindings: {amqp: {is: queue}}}", []),
+    ],
+)
+def test_amqp_channels_are_exchanges_with_keys_or_queues(channel: str, topics: list[str]) -> None:
+    drafts = amqp(channel)
+    assert names(drafts) == topics
+    assert not drafts.faults
+
+
+@pytest.mark.parametrize(
+    ("address", "topics"),
+    [
+        ("/exchanges/my%2Fx/a.b", ["my/x/a/b"]),
+        ("/exchanges/amq.topic/a.b", ["a/b"]),
+        ("/queues/work", ["queue/work/#"]),
+        ("/topic/a.b", ["a/b"]),
+        ("/exchange/x/a", ["x/a"]),
+        ("work", []),
+    ],
+)
+def test_amqp_1_addresses_are_those_of_rabbitmq(address: str, topics: list[str]) -> None:
+    for server in (
+        "{host: r, protocol: amqp1}",
+        "{host: r, protocol: amqp, protocolVersion: '1.0'}",
+    ):
+        drafts = amqp(f"{{address: '{address}'}}", server)
+        assert names(drafts) == topics
+        assert not drafts.faults
+
+
+def test_a_routing_key_with_slashes_is_one_word_and_that_is_told() -> None:
+    drafts = amqp("{address: order/created}")
+    assert names(drafts) == ["order.created"]
+    assert told(drafts, "C020")[0].startswith("5: address 'order/created' is one word")
+
+
+def test_nats_subjects_are_levels() -> None:
+    drafts = amqp("{address: 'a.{x}.>', parameters: {x: {}}}", "{host: n, protocol: nats}")
+    assert names(drafts) == ["a/+/+/#"]
+    assert ends(drafts) == {"n:4222"}
+    slashes = amqp("{address: a/b}", "{host: n, protocol: nats}")
+    assert names(slashes) == []
+    assert any("no topic of a federation" in one for one in told(slashes))
+
+
+def test_virtual_hosts_are_the_servers_path_or_the_channels() -> None:
+    channel = "{address: a, bindings: {amqp: {exchange: {name: x, vhost: v}}}}"
+    bare = "{address: a}"
+    assert ends(amqp(bare, "{host: r, pathname: /v, protocol: amqps}")) == {"r:5671 (v)"}
+    assert ends(amqp(bare, "{host: r, pathname: /, protocol: amqp}")) == {"r:5672"}
+    assert ends(amqp(bare, "{host: r, pathname: '/%2Fv', protocol: amqp}")) == {"r:5672 (/v)"}
+    assert ends(amqp(channel)) == {"rabbit:5672 (v)"}
+    both = amqp(channel, "{host: r, pathname: /w, protocol: amqp}")
+    assert ends(both) == {"r:5672 (w)"}
+    assert len(told(both, "C020")) == 1
+
+
+# --- servers ------------------------------------------------------------------------------
+
+
+def with_server(server: str) -> Drafts:
+    return read(f"{HEAD}servers: {{s: {server}}}\nchannels:\n  c: {{address: a}}{OPERATIONS}")
+
+
+@pytest.mark.parametrize(
+    ("server", "addresses"),
+    [
+        ("{host: 'h:99', protocol: mqtt}", {"h:99"}),
+        ("{host: h, protocol: secure-mqtt}", {"h:8883"}),
+        ("{host: '[::1]:99', protocol: MQTT5}", {"[::1]:99"}),
+        (
+            "{host: '{r}.h', protocol: mqtt, variables: {r: {enum: [a, b]}}}",
+            {"a.h:1883", "b.h:1883"},
+        ),
+        (
+            "{host: 'h:{p}', protocol: mqtt, variables: {p: {default: 8, enum: ['7', '8']}}}",
+            {"h:8"},
+        ),
+        ("{host: '{r}.h', protocol: mqtt}", set()),
+        ("{host: h, protocol: kafka}", set()),
+    ],
+)
+def test_servers_are_addresses(server: str, addresses: set[str]) -> None:
+    drafts = with_server(server)
+    assert ends(drafts) == addresses
+    assert not drafts.faults
+    assert addresses or told(drafts)
+
+
+def test_protocols_that_are_not_known_are_named() -> None:
+    why = "server s is left out: only MQTT, AMQP and NATS are known here"
+    drafts = with_server("{host: h, protocol: googlepubsub}")
+    assert f"3: protocol 'googlepubsub': {why}" in told(drafts)
+    assert any("channels of servers that are left out" in one for one in told(drafts))
+
+
+@pytest.mark.parametrize(
+    ("server", "message"),
+    [
+        ("{host: 'h:x', protocol: mqtt}", "'x' is no port: write a number from 1 to 65535"),
+        ("{host: 'h:70000', protocol: mqtt}", "'70000' is no port: write a number from 1 to 65535"),
+        (
+            "{host: '/h', protocol: mqtt}",
+            "host '/h' has no host that can be read: write HOST or HOST:PORT",
+        ),
+        ("{protocol: mqtt}", "a server without host: write host: HOST or HOST:PORT"),
+        ("{host: h}", "server s has no protocol: write mqtt, amqp or nats"),
+        ("{host: [h], protocol: mqtt}", "host is ['h']: write a text, in quotes"),
+    ],
+)
+def test_wrong_servers_are_refused(server: str, message: str) -> None:
+    assert errors(with_server(server)) == [f"a.yaml:3: C005 {message}"]
+
+
+def test_a_channel_lists_its_servers() -> None:
+    text = f"""{HEAD}servers:
+  m: {{host: m, protocol: mqtt}}
+  n: {{host: n, protocol: nats}}
+  k: {{host: k, protocol: kafka}}
+channels:
+  c: {{address: a.b, servers: [{{$ref: '#/servers/n'}}, {{$ref: '#/servers/k'}}]}}
+  d: {{address: a.b}}
+operations:
+  c: {{action: send, channel: {{$ref: '#/channels/c'}}}}
+  d: {{action: send, channel: {{$ref: '#/channels/d'}}}}
+"""
+    found = [(one.name, [str(end) for end, _ in one.publishers]) for one in read(text).topics]
+    assert found == [("a/b", ["n:4222"]), ("a.b", ["m:1883"]), ("a/b", ["n:4222"])]
+
+
+# --- references ---------------------------------------------------------------------------
+
+
+def test_references_lead_through_others_and_other_files() -> None:
+    text = f"""{HEAD}servers:
+  town: {{$ref: 'common/servers.yaml#/town~1hall'}}
+channels:
+  c: {{$ref: '#/components/channels/lit'}}
+operations:
+  tell: {{$ref: '#/components/operations/tell'}}
+components:
+  channels: {{$ref: 'common/channels.yaml'}}
+  operations:
+    tell: {{action: send, channel: {{$ref: '#/channels/c'}}}}
+    spare: {{action: send}}
+"""
+    files = {
+        "common/servers.yaml": "town/hall: {$ref: 'other.yaml#/list/0'}\n",
+        "common/other.yaml": "list:\n- {host: h, protocol: mqtt}\n",
+        "common/channels.yaml": "lit: {address: '{a}', parameters: {a: {$ref: '#/any'}}}\nany: {}\n",
+    }
+    drafts = read(text, files, "docs/a.yaml")
+    assert not drafts.faults
+    assert names(drafts) == ["+"]
+    assert ends(drafts) == {"h:1883"}
+    assert drafts.topics[0].where == Where("docs/common/channels.yaml", 1)
+    assert drafts.included == {f"docs/{one}" for one in files}
+    assert "13: components that nothing refers to: they take effect only where a $ref leads" in [
+        one.removesuffix(" to them") for one in told(drafts)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("ref", "message"),
+    [
+        ("'#/channels/d'", "'#/channels/d': nothing stands there"),
+        ("'#channels'", "'#channels' has no / after its #"),
+        ("3", "is not a text"),
+        ("'#/operations/tell/channel'", "leads back to itself"),
+    ],
+)
+def test_references_to_nothing_are_refused(ref: str, message: str) -> None:
+    text = f"{HEAD}{MQTT}operations:\n  tell: {{action: send, channel: {{$ref: {ref}}}}}\n"
+    (fault,) = read(text).faults
+    assert message in fault.message
+    assert fault.where.line == 6
+
+
+@pytest.mark.parametrize("ref", ["http://x.example/a.yaml#/c", "gone.yaml#/c"])
+def test_references_that_are_not_followed_are_told(ref: str) -> None:
+    text = f"{HEAD}{MQTT}operations:\n  tell: {{action: send, channel: {{$ref: '{ref}'}}}}\n"
+    drafts = read(text)
+    assert not drafts.faults
+    assert not drafts.topics
+    assert any(one.startswith("6: a $ref to") for one in told(drafts))
+
+
+def test_what_stands_beside_a_reference_is_told() -> None:
+    text = f"{HEAD}{MQTT}channels:\n  d: {{address: a}}\n  c: {{$ref: '#/channels/d', address: b}}"
+    drafts = read(text + OPERATIONS)
+    assert names(drafts) == ["a"]
+    assert told(drafts, "C020")[0].startswith("7: address stands beside a $ref")
+
+
+def test_faults_of_another_file_are_its_own() -> None:
+    text = f"{HEAD}servers: {{s: {{$ref: 's.yaml#/s'}}}}\n"
+    (fault,) = read(text, {"s.yaml": "s: {host: h, protocol: mqtt}\ns: {}\n"}, "d/a.yaml").faults
+    assert fault.where == Where("d/s.yaml", 2)
+    assert fault.code == "C004"
+
+
+# --- what is left out ---------------------------------------------------------------------
+
+
+def test_what_does_not_decide_where_messages_go_is_told_once_per_kind() -> None:
+    text = f"""{HEAD}{MQTT}channels:
+  c:
+    address: a
+    title: C
+    x-one: 1
+    messages: {{m: {{$ref: '#/components/messages/m'}}, n: {{}}}}
+operations:
+  tell:
+    action: send
+    channel: {{$ref: '#/channels/c'}}
+    summary: s
+    x-two: 2
+    bindings: {{mqtt: {{qos: 1, retain: true}}}}
+    traits: [{{bindings: {{mqtt: {{qos: 2}}}}}}]
+components: {{messages: {{m: {{}}}}, securitySchemes: {{p: {{}}}}}}
+x-three: {{}}
+"""
+    drafts = read(text)
+    short = [one.rpartition(":")[0] for one in told(drafts)]
+    assert short == [
+        "2: documentation (3)",
+        "20: extensions (x-...) (3)",
+        "10: messages and schemas (3)",
+        "17: mqtt binding qos (2)",
+        "17: mqtt binding retain",
+        "19: security",
+    ]
+
+
+def test_unknown_keys_are_told_with_their_lines() -> None:
+    text = f"""{HEAD}{MQTT}channels:
+  c:
+    adress: a
+operations: {{}}
+chanels: {{}}
+"""
+    why = "it is not known here: correct its name, or call it x-..."
+    found = told(read(text))
+    assert f"7: adress: {why}" in found
+    assert f"9: chanels: {why}" in found
+
+
+@pytest.mark.parametrize("version", ["1.2.0", "4.0.0", "null", "[3]", "true"])
+def test_other_versions_are_refused(version: str) -> None:
+    (error,) = errors(read(f"asyncapi: {version}\n"))
+    assert error.startswith("a.yaml:1: C005 asyncapi ")
+    assert "3.0.0 or 2.6.0" in error
+
+
+def test_operations_without_action_or_channel_are_refused() -> None:
+    text = f"{HEAD}operations:\n  a: {{}}\n  b: {{action: send}}\n  c: 3\n"
+    assert errors(read(text)) == [
+        "a.yaml:4: C005 operation a has action empty: write send or receive",
+        "a.yaml:5: C005 operation b has no channel: write channel: {$ref: '#/channels/...'}",
+        "a.yaml:6: C005 c is not a map: write its fields below it",
+    ]
+
+
+# --- examples -----------------------------------------------------------------------------
+
+
+def example(name: str) -> Drafts:
+    drafts = Drafts()
+    text = (EXAMPLES / name).read_text()
+    parsed = parse_json(text) if name.endswith(".json") else parse(text, with_lines=True)
+    read_asyncapi(parsed, name, "x", drafts, resolve_file=lambda _: None)
+    assert not drafts.faults
+    return drafts
+
+
+def test_the_examples_read() -> None:
+    assert names(example("asyncapi/orders.yaml")) == [
+        "shop/order/placed/+",
+        "packing/begin",
+        "packing/cancel",
+        "stock/+/level",
+    ]
+    assert names(example("asyncapi/telemetry.json")) == [
+        "pumps/gateway/lost",
+        "pumps/+/pressure",
+        "pumps/+/valve/open",
+        "pumps/+/valve/close",
+    ]
+    mixed = example("mixed/asyncapi.yaml")
+    assert names(mixed) == ["sensors/+/temperature"] * 2
+    json.loads((EXAMPLES / "mixed/hub/definitions.json").read_text())
+
+
+# --- the mapping file ---------------------------------------------------------------------
+
+
+def mapping(text: str) -> tuple[Mapping, list[str]]:
+    drafts = Drafts()
+    return read_mapping(parse(text, with_lines=True), "map.yaml", drafts), errors(drafts)
+
+
+def test_a_mapping_says_what_addresses_and_files_mean() -> None:
+    found, wrong = mapping((EXAMPLES / "mixed/map.yaml").read_text())
+    assert wrong == []
+    assert found.broker_of("HUB.example.net", 1883) == "hub"
+    assert found.broker_of("hub.example.net", 1884) is None
+    assert found.broker_of("rabbit.acme.example", 5672, "production") == "hub"
+    assert found.broker_of("archive.example.net", 5672) == "archive"
+    assert found.name_of("examples/native/mixed/site-a/mosquitto.conf") == "athens"
+    assert found.name_of("site-a/other.conf") is None
+    assert found.sites["athens"] == Site(at=(37.98, 23.73))
+    assert found.lines["brokers", "production"] == Where("map.yaml", 4)
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("[]", "1: C005 this is no map: write brokers, names, sites, each with its entries below"),
+        ("broker: {}", "1: C005 broker is not known here: write brokers, names, sites"),
+        ("brokers: []", "1: C005 brokers is not a map: write one entry per line below it"),
+        (
+            "brokers:\n  mqtt://h: hub",
+            "2: C005 a text that is not shown here is no address: "
+            "write HOST, HOST:PORT or a server's name",
+        ),
+        (
+            "brokers:\n  h: a--b",
+            "2: C005 h is 'a--b': write a broker's name, of letters, digits, _ . - @",
+        ),
+        (
+            "brokers:\n  h:1: a\n  H:1: b",
+            "3: C007 H:1 is another broker in line 2: keep one of the two",
+        ),
+        (
+            "names:\n  a/b: x\n  ./a/b: y",
+            "3: C007 ./a/b is another broker in line 2: keep one of the two",
+        ),
+        (
+            "sites:\n  a: {at: [91, 0]}",
+            "2: C005 a has no place: write {at: [LATITUDE, LONGITUDE]} or {xy: [KM, KM]}",
+        ),
+    ],
+)
+def test_wrong_mappings_are_refused(text: str, wrong: str) -> None:
+    assert mapping(text)[1] == [f"map.yaml:{wrong}"]
+
+
+def test_an_empty_mapping_says_nothing() -> None:
+    found, wrong = mapping("")
+    assert wrong == []
+    assert found == Mapping()
+
+
+def test_no_type_of_a_value_breaks_a_mapping() -> None:
+    values: list[Any] = [None, 1, 1.5, True, "x", [1], {"a": 1}, {"at": [1e400, 1]}, {"at": [1]}]
+    for section in ("brokers", "names", "sites"):
+        for value in values:
+            mapping(json.dumps({section: value}))
+            mapping(json.dumps({section: {"k": value}}))

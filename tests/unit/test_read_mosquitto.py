@@ -1,0 +1,467 @@
+"""What a mosquitto.conf says, construct by construct, and how it is written again."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from ropewalk.export.mosquitto import write_mosquitto
+from ropewalk.federation.bridges import Bridge, Prefixes
+from ropewalk.federation.facts import Broker, Federation
+from ropewalk.federation.readers.drafts import Address, BridgeDraft, Drafts
+from ropewalk.federation.readers.mosquitto import read_mosquitto
+from ropewalk.federation.readers.mosquitto.known import KNOWN
+from ropewalk.findings import Where
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "native" / "mosquitto"
+FILE = "mosquitto.conf"
+UP = "connection up\naddress hub:1883\n"
+
+
+def read(text: str, parts: Mapping[str, Sequence[tuple[str, str]]] | None = None) -> Drafts:
+    drafts = Drafts()
+    read_mosquitto(text, FILE, "site", drafts, include=lambda path: (parts or {}).get(path))
+    return drafts
+
+
+def said(drafts: Drafts, code: str) -> list[str]:
+    found = [str(one) for one in drafts.findings if one.code == code]
+    return [one for one in found if "there is no listener here" not in one]
+
+
+def carried(text: str) -> list[tuple[str, str, tuple[str, ...], tuple[str, ...]]]:
+    return [
+        (one.direction, f"{one.local}>{one.remote}", one.patterns, one.excepts)
+        for one in read(text).bridges
+    ]
+
+
+def test_a_connection_is_a_draft_per_topic_line() -> None:
+    text = (
+        "listener 1883\n\nconnection up\naddresses hub:1884 [::1]:1883 spare\n"
+        "round_robin true\ntopic a/# both 2 l/ r/\ntopic b\n"
+    )
+    drafts = read(text)
+    far = tuple(
+        Address(host=host, port=port, where=Where(FILE, 4), make="mosquitto")
+        for host, port in (("hub", 1884), ("::1", 1883), ("spare", 1883))
+    )
+    lines = {
+        "connection": Where(FILE, 3),
+        "addresses": Where(FILE, 4),
+        "round_robin": Where(FILE, 5),
+    }
+    assert drafts.bridges == [
+        BridgeDraft(
+            at="site",
+            far=far,
+            name="up",
+            kind="bridge",
+            where=Where(FILE, 6),
+            patterns=("a/#",),
+            direction="both",
+            qos=2,
+            local="l/",
+            remote="r/",
+            choice="next",
+            lines=lines,
+        ),
+        BridgeDraft(
+            at="site",
+            far=far,
+            name="up",
+            kind="bridge",
+            where=Where(FILE, 7),
+            patterns=("b",),
+            choice="next",
+            lines=lines,
+        ),
+    ]
+    assert said(drafts, "C020") == [
+        f"{FILE}:4: C020 Mosquitto looks for a host with the brackets in its name: "
+        "write ::1:PORT without them"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("topic a/#", ("a/#", "out", 0, "", "")),
+        ("topic  a/#   IN", ("a/#", "in", 0, "", "")),
+        ("topic a/# both 1", ("a/#", "both", 1, "", "")),
+        ("topic a/# out 0 l/", ("a/#", "out", 0, "l/", "")),
+        ('topic a/# out 0 "" r/', ("a/#", "out", 0, "", "r/")),
+        ('topic a/# out 0 "" ""', ("a/#", "out", 0, "", "")),
+        ("topic a/# out # why", ("a/#", "out", 0, "", "")),
+        ("topic a/# out 1 # why", ("a/#", "out", 1, "", "")),
+        ("topic a/# out 1 l/ # why", ("a/#", "out", 1, "l/", "")),
+        ('topic "" in 1 here/temp there/temp', ("temp", "in", 1, "here/", "there/")),
+        ('topic "" in 1 here/xtemp there/ytemp', ("temp", "in", 1, "here/x", "there/y")),
+        ('topic "a b" out 1', ("a b", "out", 1, "", "")),
+        ('topic a out 0 "" "r/"', ("a", "out", 0, "", '"r/"')),
+        ("topic a out x", ("a", "out", 0, "", "")),
+        ("topic $SYS/# out", ("$SYS/#", "out", 0, "", "")),
+    ],
+)
+def test_every_form_of_a_topic_line(line: str, expected: tuple[object, ...]) -> None:
+    (one,) = read(UP + line).bridges
+    assert (one.patterns[0], one.direction, one.qos, one.local, one.remote) == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "what"),
+    [
+        ("topic", "C002", "has no pattern"),
+        ("topic a sideways", "C002", "no direction is 'sideways'"),
+        ("topic a # why", "C002", "a comment cannot follow here"),
+        ("topic a out 3", "C005", "no quality of service"),
+        ("topic a out -1", "C005", "no quality of service"),
+        ("topic a#b out", "C005", "no topic pattern"),
+        ("topic #/a out", "C005", "no topic pattern"),
+        ('topic # out 0 "" site', "C005", "'site#', with which Mosquitto does not start"),
+        ("topic a out 0 +/x/", "C005", "a prefix has no wildcards"),
+        ('topic "" out 0 here', "C002", "needs both prefixes"),
+        ('topic "a out 0', "C002", "not closed"),
+        ("address other", "C007", "write all addresses in one line"),
+        ("round_robin yes", "C005", "write true or false"),
+        ("bridge_protocol_version mqttv3", "C005", "write mqttv31"),
+        ("connection up", "C007", "connection 'up' is at"),
+        ("connection", "C002", "connection has no name"),
+        ("include_dir", "C002", "include_dir has no folder"),
+        ("listener x", "C005", "needs a port"),
+        ("port $PORT", "C006", "needs a port"),
+        ("listener 0", "C002", "path of a socket"),
+        ("protocol x", "C005", "does not know this protocol"),
+        ("{% for one in sites %}", "C006", "template"),
+    ],
+)
+def test_what_mosquitto_does_not_start_with_is_a_fault(line: str, code: str, what: str) -> None:
+    drafts = read(f"{UP}topic ok/#\n{line}\n")
+    faults = [one for one in drafts.faults if what in one.message]
+    assert [(one.code, one.where.line) for one in faults] == [(code, 4)]
+
+
+@pytest.mark.parametrize(
+    ("address", "what"),
+    [
+        ("mqtt://hub:1883", "without a scheme"),
+        ("user:pw@hub:1883", "the user as remote_username"),
+        ("a:1,b:2", "no commas"),
+        ("fe80::1", "after an IPv6 address"),
+        ("hub:0", "has no port"),
+        ("hub:$PORT", "fills in no variables"),
+        ("hub:70000", "has no port"),
+        (":1883", "write HOST:PORT"),
+        ("", "address is empty"),
+        ("# none", "address is empty"),
+    ],
+)
+def test_an_address_that_is_none_is_a_fault(address: str, what: str) -> None:
+    drafts = read(f"connection up\naddress {address}\ntopic a\n")
+    assert what in drafts.faults[0].message
+    assert drafts.faults[0].where == Where(FILE, 2)
+    assert "pw" not in str(drafts.findings)
+
+
+def test_a_connection_needs_an_address_and_a_topic() -> None:
+    messages = [one.message for one in read("connection a\nconnection b\ntopic x\n").faults]
+    assert any("'a' has no address" in one for one in messages)
+    assert any("'a' has no topic" in one for one in messages)
+    assert any("'b' has no address" in one for one in messages)
+    assert "stands before any connection" in read("topic a\n").faults[0].message
+
+
+# --- what lines of one connection do to each other ------------------------------------------
+
+
+def test_lines_with_prefixes_come_before_lines_without() -> None:
+    assert carried(UP + 'topic a/# in\ntopic a/b in 0 x/ ""\n') == [
+        ("in", ">", ("a/#",), ("a/b",)),
+        ("in", "x/>", ("a/b",), ()),
+    ]
+
+
+def test_of_lines_with_prefixes_the_first_counts() -> None:
+    text = UP + 'topic a/b out 0 "" y/\ntopic a/# out 0 "" x/\n'
+    assert carried(text) == [("out", ">y/", ("a/b",), ()), ("out", ">x/", ("a/#",), ("a/b",))]
+    drafts = read(UP + 'topic a/# out 0 "" x/\ntopic a/b out 0 "" y/\n')
+    assert [one.where.line for one in drafts.bridges] == [3]
+    assert "line 3 takes it all first" in said(drafts, "C020")[0]
+
+
+def test_the_same_line_twice_is_told_and_the_last_qos_counts() -> None:
+    drafts = read(UP + "topic a/# out 0\ntopic a/# out 2\n")
+    assert [one.qos for one in drafts.bridges] == [2]
+    assert "line 3 does not: remove it" in said(drafts, "C020")[0]
+
+
+def test_both_is_split_where_its_ways_differ() -> None:
+    assert carried(UP + "topic a/b out\ntopic a/# both\n") == [
+        ("out", ">", ("a/b",), ()),
+        ("out", ">", ("a/#",), ("a/b",)),
+        ("in", ">", ("a/#",), ()),
+    ]
+
+
+def test_an_out_line_undoes_an_in_line_before_it() -> None:
+    drafts = read(UP + "topic # in\ntopic # out\n")
+    assert [one.direction for one in drafts.bridges] == ["out"]
+    assert said(drafts, "C020")[0].startswith(f"{FILE}:3: C020 nothing comes in")
+    assert [one[0] for one in carried(UP + "topic # out\ntopic # in\n")] == ["out", "in"]
+    assert [one[0] for one in carried(UP + "topic # both\ntopic # out\n")] == ["out"]
+    kept = UP + "bridge_attempt_unsubscribe false\ntopic # in\ntopic # out\n"
+    assert [one[0] for one in carried(kept)] == ["in", "out"]
+
+
+def test_an_undone_line_still_renames_what_another_brings_in() -> None:
+    text = UP + 'topic a/# in 0 x/ ""\ntopic a/# out\ntopic # in\n'
+    assert carried(text) == [
+        ("in", "x/>", ("a/#",), ()),
+        ("out", ">", ("a/#",), ()),
+        ("in", ">", ("#",), ("a/#",)),
+    ]
+
+
+def test_lines_that_newer_releases_take_for_doubles_are_told() -> None:
+    drafts = read(UP + 'topic a/# out\ntopic a/# out 0 "" y/\n')
+    assert any("for a double of line 3" in one for one in said(drafts, "C020"))
+
+
+@pytest.mark.parametrize(
+    ("settings", "echoes"),
+    [
+        ("", False),
+        ("try_private true\n", False),
+        ("try_private false\n", True),
+        ("try_private 0\nbridge_protocol_version mqttv31\n", True),
+        ("try_private false\nbridge_protocol_version mqttv50\n", False),
+    ],
+)
+def test_a_bridge_that_is_not_known_as_one_gets_back_what_it_brought(
+    settings: str, echoes: bool
+) -> None:
+    assert [one.echoes for one in read(UP + settings + "topic # both\n").bridges] == [echoes]
+    assert not read(UP + settings + "topic # out\n").bridges[0].echoes
+
+
+def test_what_several_addresses_do_is_told() -> None:
+    two = "connection up\naddress a b\ntopic x\n"
+    assert "drops the next one to try it" in said(read(two), "C020")[0]
+    assert read(two).bridges[0].choice == "first"
+    assert not said(read("listener 1\n" + two + "round_robin true\n"), "C020")
+    once = said(read(two + "round_robin true\nstart_type once\n"), "C020")
+    assert any("starts once is not tried again" in one for one in once)
+
+
+def test_what_is_lost_with_a_clean_session_is_told() -> None:
+    text = UP + "topic a out 1\ncleansession true\n"
+    assert any("are lost" in one for one in said(read(text), "C020"))
+    kept = read(text + "local_cleansession false\n")
+    assert not any("are lost" in one for one in said(kept, "C020"))
+
+
+# --- listeners, files, lines ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "listens", "secure"),
+    [
+        ("", (("", 1883),), False),
+        (
+            "listener 1884 127.0.0.1\nlistener 1885 # all\n",
+            (("127.0.0.1", 1884), ("", 1885)),
+            False,
+        ),
+        ("port 1884\nbind_address 10.0.0.1\n", (("10.0.0.1", 1884),), False),
+        ("bind_address 10.0.0.1\n", (("10.0.0.1", 1883),), False),
+        ("listener 8883\ncertfile x\nkeyfile y\n", (("", 8883),), True),
+        ("listener 8883\ncertfile x\nlistener 1883\n", (("", 8883), ("", 1883)), False),
+        ("listener 1883\nlistener 9001\nprotocol websockets\n", (("", 1883),), False),
+        ("listener 0 /run/m.sock\n", (), False),
+        ("certfile x\nport 8883\n", (("", 8883),), True),
+    ],
+)
+def test_where_it_listens(text: str, listens: object, secure: bool) -> None:
+    (broker,) = read(text).brokers
+    assert (broker.listens, broker.secure) == (listens, secure)
+
+
+def test_a_mount_point_is_a_warning() -> None:
+    drafts = read("listener 1883\nmount_point x/\n")
+    assert [(one.code, one.severity) for one in drafts.findings] == [("C010", "warning")]
+
+
+def test_a_connection_with_certificates_is_secure() -> None:
+    (one,) = read(UP + "topic a\nbridge_capath /etc/ssl/certs\n").bridges
+    assert isinstance(one.far, tuple)
+    assert one.far[0].secure
+
+
+def test_included_files_are_read_in_order() -> None:
+    parts = {"conf.d": [("conf.d/a.conf", UP + "topic a\n"), ("conf.d/b.conf", "listener 1885\n")]}
+    drafts = read("include_dir conf.d\nlistener 1884\n", parts)
+    assert drafts.included == {"conf.d/a.conf", "conf.d/b.conf"}
+    assert drafts.bridges[0].where == Where("conf.d/a.conf", 3)
+    assert drafts.brokers[0].listens == (("", 1885), ("", 1884))
+
+
+def test_a_connection_goes_on_after_what_is_included() -> None:
+    parts = {"conf.d": [("b.conf", "topic b\n")]}
+    drafts = read(UP + "include_dir conf.d\ntopic a\n", parts)
+    assert [one.where.line for one in drafts.bridges] == [4]
+    assert [str(one.where) for one in drafts.faults] == ["b.conf:1"]
+
+
+def test_a_folder_that_is_not_here_is_a_note() -> None:
+    drafts = read("listener 1883\ninclude_dir /etc/mosquitto/conf.d\n")
+    assert said(drafts, "C010") == [
+        f"{FILE}:2: C010 not modelled: include_dir '/etc/mosquitto/conf.d': "
+        "the folder is not here; give it as well"
+    ]
+    assert not drafts.faults
+
+
+def test_circles_of_included_files_are_faults() -> None:
+    itself = read("include_dir here\n", {"here": [(FILE, "include_dir here\n")]})
+    assert [one.code for one in itself.faults] == ["C006"]
+    deeper = read("include_dir here\n", {"here": [("b.conf", "include_dir here\n")]})
+    assert [(one.code, str(one.where)) for one in deeper.faults] == [("C006", "b.conf:1")]
+
+
+def test_windows_line_ends_marks_and_tabs() -> None:
+    drafts = read("\ufeffconnection up\r\naddress hub\r\n\ttopic\ta/# out\r\n  # why\r\n")
+    assert [one.patterns for one in drafts.bridges] == [("a/#",)]
+    told = "\n".join(said(drafts, "C020"))
+    assert "byte order mark" in told
+    assert "takes a tab" in told
+    assert f"{FILE}:4: C020 a comment that is indented" in told
+
+
+def test_a_setting_without_a_value_is_told() -> None:
+    assert (
+        "remote_username has no value" in said(read(UP + "topic a\nremote_username \n"), "C020")[0]
+    )
+
+
+def test_what_prefixes_are_mistaken_for_is_told() -> None:
+    for line, what in (
+        ("topic a out 0 wb/", "a single prefix is the one of names here"),
+        ('topic a out # "" wb/', "begins a comment"),
+        ('topic /a out 0 "" wb/', "empty level: 'wb//a'"),
+        ('topic a out 0 "" wb', "puts no / between them: the names are 'wba'"),
+        ("topic a out 0 l/ r/ more", "passes over what follows"),
+        ("topic $share/g/a in", "shared subscriptions"),
+        ('topic "" in 0 here/temp there/heat', "a name that ends otherwise"),
+    ):
+        assert what in "\n".join([*said(read(UP + line), "C020"), *said(read(UP + line), "C010")])
+
+
+def test_a_very_long_line_is_read() -> None:
+    (one,) = read(UP + f"topic {'a/' * 20_000}# out\n").bridges
+    assert len(one.patterns[0]) == 40_001
+
+
+def test_what_is_no_setting_is_told_but_not_repeated() -> None:
+    drafts = read("listener 1883\nhunter2\nremote_pasword hunter2\nauth_opt_pass hunter2\n")
+    assert [one.where.line for one in drafts.findings] == [2, 3, 4]
+    assert "is remote_password meant?" in drafts.findings[1].message
+    assert "hunter2" not in str(drafts.findings)
+
+
+def test_every_setting_is_told_or_modelled() -> None:
+    for name in KNOWN - {"connection", "listener", "port", "bind_address", "include_dir"}:
+        drafts = read(f"{UP}topic a/b\n{name} 1\n")
+        at = {one.where.line for one in drafts.findings}
+        lines = {where.line for one in drafts.bridges for where in one.lines.values()}
+        assert 4 in at | lines | {one.where.line for one in drafts.bridges}, name
+
+
+# --- examples and writing -------------------------------------------------------------------
+
+
+def test_the_examples_have_no_fault() -> None:
+    files = sorted(EXAMPLES.glob("*/*/mosquitto.conf"))
+    assert len(files) == 11
+    for file in files:
+        drafts = read(file.read_text())
+        assert not [one for one in drafts.findings if one.severity != "note"], file
+
+
+def _federation(*bridges: Bridge) -> Federation:
+    brokers = {
+        "site": Broker(make="mosquitto", url="mqtt://127.0.0.1:1884"),
+        "hub": Broker(make="mosquitto", url="mqtt://hub.example.net:1883"),
+        "spare": Broker(make="mosquitto", url="mqtt://[::1]:1885"),
+    }
+    return Federation(name="f", brokers=brokers, bridges=bridges)
+
+
+def test_a_configuration_is_written() -> None:
+    bridge = Bridge(
+        from_="site",
+        to="hub",
+        name="up",
+        patterns=("a/#", "b"),
+        qos=1,
+        prefixes=Prefixes(remote="site/"),
+        addresses=("spare", "10.0.0.1:1886"),
+        reached_at=("hub.example.net:1999",),
+        choice="next",
+    )
+    text, tells = write_mosquitto(_federation(bridge), "site", None)
+    assert text == (
+        "# site\nlistener 1884 127.0.0.1\n\nconnection up\n"
+        "address hub.example.net:1999 ::1:1885 10.0.0.1:1886\nround_robin true\n"
+        'topic a/# out 1 "" site/\ntopic b out 1 "" site/\n'
+    )
+    assert tells == ["who may connect is in no federation: add password_file or allow_anonymous"]
+
+
+def test_what_a_configuration_cannot_say_is_told() -> None:
+    bridges = (
+        Bridge(from_="site", to="hub", name="up", except_=("secret/#",), max_hops=2),
+        Bridge(from_="site", to="spare", name="up", choice="any", addresses=("hub",)),
+        Bridge(from_="site", to="hub", kind="shovel"),
+        Bridge(from_="site", to="hub", name="a b", prefixes=Prefixes(local="x y/")),
+        Bridge(from_="site", to="hub", name="c", patterns=("#",), prefixes=Prefixes(local="a")),
+    )
+    _, tells = write_mosquitto(_federation(*bridges), "site", None)
+    told = "\n".join(tells)
+    for what in (
+        "max_hops",
+        "the shovel to hub",
+        "called up-2",
+        "called a-b",
+        "in turn",
+        "# without secret/#",
+        "no spaces",
+        "out of c is not carried",
+    ):
+        assert what in told
+
+
+def test_the_original_is_kept_but_for_what_the_federation_holds() -> None:
+    original = (
+        "# mine\r\nlistener 1883\r\nconnection up\r\naddress old\r\n# keep\r\ntopic old\r\n"
+        "remote_password s3cret\r\nbridge_cafile ca.crt\r\nlog_type all\r\n"
+        "connection gone\r\naddress x\r\ntopic y\r\n"
+    )
+    bridges = (
+        Bridge(from_="site", to="hub", name="up", patterns=("a",)),
+        Bridge(from_="site", to="spare", name="new", patterns=("b",), direction="in"),
+    )
+    text, tells = write_mosquitto(_federation(*bridges), "site", original)
+    assert text == (
+        "# mine\r\nlistener 1883\r\nconnection up\r\naddress hub.example.net:1883\r\n"
+        "topic a out 0\r\nremote_password s3cret\r\nbridge_cafile ca.crt\r\n# keep\r\n"
+        "log_type all\r\n\r\nconnection new\r\naddress ::1:1885\r\ntopic b in 0\r\n"
+    )
+    assert "s3cret" not in str(tells)
+
+
+def test_echoes_are_written_by_try_private() -> None:
+    bridge = Bridge(from_="site", to="hub", name="up", direction="both", echoes=True)
+    assert "try_private false" in write_mosquitto(_federation(bridge), "site", None)[0]
+    private = UP + "try_private false\ntopic #\nbridge_protocol_version mqttv50\n"
+    text, _ = write_mosquitto(_federation(bridge), "site", private)
+    assert read(text).bridges[0].echoes

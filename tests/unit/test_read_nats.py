@@ -1,0 +1,489 @@
+"""NATS configurations: each construct with its drafts, its findings, and what is written again."""
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ropewalk.export.nats import write_nats
+from ropewalk.federation.bridges import Bridge, Prefixes
+from ropewalk.federation.facts import Broker, Federation
+from ropewalk.federation.readers.drafts import Address, BridgeDraft, BrokerDraft, Drafts
+from ropewalk.federation.readers.joining import join
+from ropewalk.federation.readers.nats import parse_nats, read_nats
+from ropewalk.federation.readers.nats.syntax import Unset
+from ropewalk.findings import Where
+
+SERVER = Path(sys.executable).parent / "nats-server"
+EXAMPLES = Path("examples/native/nats")
+
+
+def read(text, files=None, file="a.conf", host="a"):
+    drafts = Drafts()
+    read_nats(text, file, host, drafts, include=(files or {}).get)
+    return drafts
+
+
+def told(drafts, code):
+    return [str(one) for one in drafts.findings if one.code == code]
+
+
+def parsed(text, files=None, **options):
+    return parse_nats(text, "a.conf", include=(files or {}).get, **options)
+
+
+def accepted(text, tmp_path):
+    path = tmp_path / "nats.conf"
+    path.write_text(text, newline="")
+    done = subprocess.run([SERVER, "-t", "-c", path], capture_output=True, text=True, timeout=20)
+    return done.returncode == 0, done.stderr
+
+
+def at(host, port, line, space="", secure=False):
+    where = Where("a.conf", line)
+    return Address(host=host, port=port, where=where, make="nats", space=space, secure=secure)
+
+
+# --- syntax ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("a 1\nb = 2\nc: 3; d 4, e 5", {"a": 1, "b": 2, "c": 3, "d": 4, "e": 5}),
+        ("a: yes, b: OFF, c: tRue", {"a": True, "b": False, "c": True}),
+        ("a: 1k, b: 1KB, c: 2MiB, d: 1g, e: -3", {"a": 1000, "b": 1024, "c": 2 << 20, "d": 10**9, "e": -3}),
+        ("a: 1.5\nb: 127.0.0.1:4222", {"a": 1.5, "b": "127.0.0.1:4222"}),
+        ("a: 2s\nb: 10ms, c: 3m", {"a": "2s", "b": "10ms", "c": 3_000_000}),
+        ("a: 2026-01-31T12:00:00Z", {"a": "2026-01-31T12:00:00Z"}),
+        ("a: [1, 'x y'\n \"z\" # c\n]", {"a": [1, "x y", "z"]}),
+        ('a: "q\\x41\\t\\"" # c\n// d\nb: c', {"a": 'qA\t"', "b": "c"}),
+        ("a: (\nline\n)\nb: 1", {"a": "\nline\n", "b": 1}),
+        ('{"a": {"b": [true, null]}}', {"a": {"b": [True, "null"]}}),
+        ("x: 7\na { y: 8, b { z: $x, w: $y } }", {"x": 7, "a": {"y": 8, "b": {"z": 7, "w": 8}}}),
+        ("a: $2a$11$hash", {"a": "$2a$11$hash"}),
+        ("a: 5\na: 6", {"a": 6}),
+        ("a\n  b", {"a": "b"}),
+        ("port: 4222\n{", {"port": 4222}),
+        ("a: nats://u:p@h:1", {"a": "nats://u:p@h:1"}),
+    ],
+)
+def test_values_are_what_the_server_takes_them_for(text, value):
+    found = parsed(text)
+    assert not found.broken
+    assert found.value == value
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("port: 1\na: {", 2),
+        ("a: [1, 2", 1),
+        ("a: 'x", 1),
+        ("port: 1 2", 1),
+        ("a: 10-20", 1),
+        ("port: 1\n\n= 3", 3),
+        ("a: .5", 1),
+        ('a: "\\q"', 1),
+        ("port: 1\nkey", 2),
+        ("a: 99999999999999999999", 1),
+        ("a: [b c]", 1),
+        ("a: ( x )", 1),
+        ("a: [,]", 1),
+        ("", 0),
+        ("a: " + "[" * 100, 1),
+        ("a: 2026-13-31T12:00:00Z", 1),
+    ],
+)
+def test_what_the_server_refuses_has_a_fault_with_its_line(text, line):
+    found = parsed(text)
+    assert [one.code for one in found.findings] == ["C003"]
+    assert found.findings[0].where.line == line
+
+
+def test_places_name_the_file_that_a_value_is_in():
+    files = {"sub/b.conf": "x: 1\ncluster {\n include c.conf }\n", "sub/c.conf": "\nname: n"}
+    found = parse_nats("a: 1\ninclude 'sub/b.conf'\n", "etc/a.conf", include=files.get)
+    assert found.value == {"a": 1, "x": 1, "cluster": {"name": "n"}}
+    assert str(found.where(("a",))) == "etc/a.conf:1"
+    assert str(found.where(("cluster",))) == "etc/sub/b.conf:2"
+    assert str(found.where(("cluster", "name"))) == "etc/sub/c.conf:2"
+    assert found.included == ["sub/b.conf", "sub/c.conf"]
+
+
+def test_includes_that_go_in_a_circle_are_a_fault():
+    files = {"b.conf": "include ./c.conf", "c.conf": "x: 1\ninclude b.conf"}
+    found = parsed("include ./b.conf", {**files, "./b.conf": files["b.conf"], "./c.conf": files["c.conf"]})
+    assert [(one.code, str(one.where)) for one in found.findings] == [("C006", "c.conf:2")]
+    assert found.broken
+
+
+def test_an_include_that_is_not_here_is_a_note():
+    drafts = read("port: 4222\ninclude missing.conf\n")
+    assert not drafts.faults
+    assert "a.conf:2: C006 include missing.conf: the file is not here" in told(drafts, "C006")[0]
+
+
+def test_includes_without_end_are_cut():
+    found = parse_nats("include x", "a.conf", include=lambda path: f"include {path}x\ninclude {path}y")
+    assert "C006" in {one.code for one in found.findings}
+
+
+def test_variables_of_the_environment_stay_as_they_are_written():
+    found = parsed("server_name: $NAME\n")
+    assert found.value == {"server_name": "$NAME"}
+    assert isinstance(found.value["server_name"], Unset)
+    assert [one.severity for one in found.findings] == ["note"]
+    assert parsed("port: $P", environment={"P": "4333"}).value == {"port": 4333}
+    assert parsed("port: $P", environment={"P": "$P"}).broken
+    assert told(read("server_name: ${NAME}\n"), "C006")[0].endswith("write $NAME")
+
+
+def test_a_key_that_is_written_twice_counts_once():
+    drafts = read("port: 1\nport: 2\n")
+    assert told(drafts, "C020") == ["a.conf:2: C020 port stands at a.conf:1 as well: only this one counts"]
+    undone = read("leafnodes { remotes: [ {url: nats://h:7422} ] }\nleafnodes { reconnect: 5s }\n")
+    assert undone.findings[0].severity == "warning"
+    assert not undone.bridges
+
+
+# --- brokers -----------------------------------------------------------------------------------
+
+
+def test_a_server_alone_is_one_broker_without_topics():
+    drafts = read("server_name: n1\nlisten: 10.0.0.1:4333\nclient_advertise: n1.example.net:4222\n")
+    assert drafts.brokers == [
+        BrokerDraft(
+            name="a", make="nats", host="a", where=Where("a.conf", 1),
+            listens=(("10.0.0.1", 4333),), aliases=("n1", "n1.example.net"),
+        )
+    ]  # fmt: skip
+    assert not drafts.bridges + drafts.topics + drafts.findings
+
+
+def test_ports_of_all_kinds_of_peers_are_known():
+    drafts = read("net: h\nPORT: 1\ncluster { port: 2, name: c }\nleaf { listen: 3 }\nmqtt { port: 4 }\nws { listen: 'x:5' }\ngateway { name: c, listen: '0.0.0.0:6' }")
+    assert drafts.brokers[0].listens == (("h", 1), ("", 2), ("", 6), ("", 3), ("", 4), ("x", 5))
+    assert drafts.brokers[0].cluster == "c"
+
+
+def test_accounts_are_brokers_if_they_have_users_or_take_part():
+    drafts = read(
+        "accounts {\n A { users: [{user: u, password: p}] }\n B { }\n"
+        " C { exports: [{stream: 'x'}] }\n D { imports: [{stream: {account: C, subject: x}}] }\n"
+        " SYS { users: [{user: s, password: p}] }\n}\nsystem_account: SYS\n"
+    )
+    assert [(one.name, one.space) for one in drafts.brokers] == [("A@a", "A"), ("D@a", "D"), ("C@a", "C")]
+    assert [one.space for one in read("accounts { B { } }").brokers] == [""]
+    both = read("accounts { A { users: [{user: u}] } }\nauthorization { users: [{user: v}] }")
+    assert [one.name for one in both.brokers] == ["a", "A@a"]
+
+
+# --- routes and gateways ------------------------------------------------------------------------
+
+
+def test_each_route_is_a_bridge_and_its_user_is_nowhere():
+    drafts = read(
+        "cluster {\n name: c\n port: 6222\n routes = [\n  nats-route://me:geheim@b:6222\n  'tls://c.example.net:6333'\n ]\n}\n"
+    )
+    assert drafts.bridges == [
+        BridgeDraft(
+            at="a", far=(at(host, port, line, secure=secure),), name="route", kind="route",
+            where=Where("a.conf", line), direction="both", choice="any",
+            lines={"addresses": Where("a.conf", line)},
+        )
+        for host, port, line, secure in (("b", 6222, 5, False), ("c.example.net", 6333, 6, True))
+    ]  # fmt: skip
+    assert drafts.topics[0].publishers == (("a", None),)
+    assert "geheim" not in repr(drafts)
+
+
+def test_gateways_without_the_own_one_are_bridges():
+    drafts = read(
+        "gateway {\n name: A\n port: 7222\n tls { }\n gateways: [\n  {name: A, url: nats://a:7222}\n"
+        "  {name: B, urls: [nats://b1:7222, nats://b2:7222]}\n ]\n}\n"
+    )
+    assert drafts.bridges == [
+        BridgeDraft(
+            at="a", far=(at("b1", 7222, 7, secure=True), at("b2", 7222, 7, secure=True)), name="B",
+            kind="gateway", where=Where("a.conf", 7), direction="both", choice="any",
+            lines={"addresses": Where("a.conf", 7)},
+        )
+    ]  # fmt: skip
+    assert drafts.brokers[0].cluster == "A"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("cluster { routes: [nats://b:6222] }", "no port"),
+        ("cluster { port: 1, routes: [nats://b:6222] }", "has no name"),
+        ("cluster { name: c, port: 1, routes: [nats://b] }", "nats://b:6222"),
+        ("cluster { name: c, port: 1, routes: ['b:6222'] }", "never connects"),
+        ("cluster { name: c, port: 1 }\ngateway { name: d, port: 2 }", "differ in name"),
+        ("gateway { name: d }", "gateway has no port"),
+        ("gateway { port: 2 }", "gateway has no name"),
+        ("gateway { name: d, port: 2, gateways: [{name: e}] }", "no URL"),
+        ("gateway { name: d, port: 2, gateways: [{name: e, url: nats://h}] }", "nats://h:7222"),
+        ("gateway { name: d, port: 2, gateways: [{name: e, url: nats://h:1}, {name: e, url: nats://i:1}] }", "only the last"),
+        ("leafnodes { }", "7422 is no default"),
+        ("leafnodes { remotes: [{urls: [nats://a:1, nats://b:1]}] }", "at random"),
+        ("leafnodes { remotes: [{url: nats://a:4222}] }", "port for clients"),
+        ("leafnodes { remotes: [{urls: [nats://a:1, ws://b:1], no_randomize: yes}] }", "WebSocket"),
+        ("leafnodes { remotes: [{url: nats://a:1, account: X}] }", "no account X"),
+        ("leafnodes { port: 1, authorization { account: X } }", "no account X"),
+        ("leafnodes { remotes: [{url: 'nats://$HOST:1'}] }", "whole value"),
+        ("cluster { name: c, port: 1, routes: [nats://h:1] }\nleaf { remotes: [{url: nats://h:2}] }", "loop"),
+        ("system_account: X", "no account X"),
+        ("no_auth_user: x", "no_auth_user"),
+        ("listen: 1\nport: 2", "left to chance"),
+        ("port: 1\nPort: 1", "same setting"),
+    ],
+)  # fmt: skip
+def test_what_the_server_does_otherwise_is_told(text, words):
+    drafts = read(text)
+    assert not drafts.faults
+    assert any(words in one for one in told(drafts, "C020")), drafts.findings
+
+
+# --- leaf nodes --------------------------------------------------------------------------------
+
+
+def leaf(line, **fields):
+    fields = {"far": (at("h", 7422, line),), "name": "h", "direction": "both", "choice": "any", **fields}
+    return BridgeDraft(
+        at=fields.pop("at", "a"), kind="leaf", where=Where("a.conf", line),
+        lines={"addresses": Where("a.conf", line)}, **fields,
+    )  # fmt: skip
+
+
+def test_a_leaf_node_is_a_bridge_of_the_global_account():
+    drafts = read("leafnodes {\n remotes = [ {url: nats-leaf://u:geheim@h} ]\n}\n")
+    assert drafts.bridges == [leaf(2)]
+    assert "depends on the user" in told(drafts, "C010")[0]
+    assert "geheim" not in repr(drafts)
+
+
+def test_what_is_denied_makes_two_ways():
+    drafts = read(
+        "leafnodes {\n remotes = [ {url: 'nats://h:7422', account: A, deny_exports: [a.>, b], deny_import: 'c.*.d'} ]\n}\n"
+        "accounts { A { } }\n"
+    )
+    assert drafts.bridges == [
+        leaf(2, at="A@a", direction="out", excepts=("a/+/#", "b")),
+        leaf(2, at="A@a", direction="in", excepts=("c/+/d",)),
+    ]
+    one_way = read("leaf { remotes: [{url: nats://h, deny_imports: '>'}] }")
+    assert [(one.direction, one.excepts) for one in one_way.bridges] == [("out", ())]
+    same = read("leaf { remotes: [{url: nats://h, deny_imports: x, deny_exports: x}] }")
+    assert [(one.direction, one.excepts) for one in same.bridges] == [("both", ("x",))]
+
+
+def test_urls_in_their_order_are_taken_one_after_the_other():
+    drafts = read("leaf { remotes: [\n{urls: [nats://h:7422, nats://i:7422], no_randomize: true}] }")
+    assert drafts.bridges == [leaf(2, far=(at("h", 7422, 2), at("i", 7422, 2)), choice="next")]
+
+
+def test_a_disabled_leaf_node_and_one_of_the_system_are_none():
+    drafts = read("leaf { remotes: [{url: nats://h, disabled: true}, {url: nats://h, account: $SYS}] }")
+    text = 'leaf { remotes: [{url: nats://h, disabled: true}, {url: nats://h, account: "$SYS"}] }'
+    drafts = read(text)
+    assert not drafts.bridges
+    assert len(told(drafts, "C010")) == 2
+
+
+# --- imports -----------------------------------------------------------------------------------
+
+
+def test_imports_are_bridges_between_accounts():
+    drafts = read(
+        "accounts {\n A { exports: [ {stream: 'a.>'}, {service: 'q.>', accounts: [B]} ] }\n"
+        " B { imports: [\n"
+        "  {stream: {account: A, subject: 'a.b.>'}, prefix: acme}\n"
+        "  {stream: {account: A, subject: 'a.c.*'}, to: 'x.$1'}\n"
+        "  {stream: {account: A, subject: 'a.d'}}\n"
+        "  {service: {account: A, subject: 'q.t'}, to: 'ask.t'}\n"
+        "  {stream: {account: A, subject: 'a.e'}, to: 'z.w'}\n"
+        " ] }\n}\n"
+    )
+
+    def wanted(line, kind, local, remote, pattern):
+        return BridgeDraft(
+            at="B@a", far="A@a", name=f"{kind}_A", kind="import", where=Where("a.conf", line),
+            patterns=(pattern,), direction="in" if kind == "stream" else "out", local=local, remote=remote,
+        )  # fmt: skip
+
+    assert drafts.bridges == [
+        wanted(4, "stream", "acme/", "", "a/b/+/#"),
+        wanted(5, "stream", "x/", "a/c/", "+"),
+        wanted(6, "stream", "", "", "a/d"),
+        wanted(7, "service", "ask/", "q/", "t"),
+    ]
+    assert "beginnings cannot say it" in told(drafts, "C010")[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("accounts { B { imports: [{stream: {account: A, subject: x}}] } }", "which there is not"),
+        ("accounts { A { exports: [{stream: y}] }, B { imports: [{stream: {account: A, subject: x}}] } }", "exports no stream 'x'"),
+        ("accounts { A { exports: [{stream: x, accounts: [C]}] }, B { imports: [{stream: {account: A, subject: x}}] }, C {} }", "to B"),
+        ("accounts { A { exports: [{stream: x}] }, B { imports: [{stream: {account: A, subject: x}, prefix: p, to: q}] } }", "not both"),
+        ("accounts { '$G' { } }", "global account"),
+        ("accounts { A: 5 }", "not a map"),
+        ("cluster: 5", "cluster is not a map"),
+        ("cluster { routes: nats://b:1 }", "routes is not a list"),
+        ("listen: localhost", "HOST:PORT"),
+        ("port: abc", "port is not a number"),
+        ("leafnodes { remotes: [5] }", "remotes is not a list of maps"),
+        ("gateway { gateways: {} }", "gateways is not a list of maps"),
+        ("leafnodes { remotes: [{url: 5}] }", "url is not a list of texts"),
+    ],
+)  # fmt: skip
+def test_what_the_server_refuses_is_a_fault(text, words, tmp_path):
+    assert not accepted(text, tmp_path)[0]
+    faults = read(text).faults
+    assert len(faults) == 1
+    assert faults[0].code == "C005"
+    assert faults[0].where.line == 1
+    assert words in faults[0].message
+
+
+def test_settings_that_are_not_known_are_told_and_variables_are_not():
+    drafts = read("foo: 1\nX: 5\nport: $X\ncluster { bar: 1 }\nleafnodes { remotes: [{url: nats://h, baz: 1}] }")
+    found = [one for one in told(drafts, "C010") if "no setting of nats-server" in one]
+    assert [one.split()[4].rstrip(":") for one in found] == ["bar", "baz", "foo"]
+
+
+SECRET = "GeHeIm"
+
+
+def test_no_secret_is_in_drafts_or_findings():
+    drafts = read(
+        f"authorization {{ user: {SECRET}, password: {SECRET}, token: {SECRET} }}\n"
+        f"cluster {{ name: c, port: 1, authorization {{ user: {SECRET} }}, routes: ['nats://{SECRET}:{SECRET}@h', 'nats:/{SECRET}@x'] }}\n"
+        f"gateway {{ name: c, port: 2, gateways: [{{name: b, url: 'nats://{SECRET}@h:x'}}] }}\n"
+        f"leafnodes {{ port: 3, authorization {{ users: [{{user: {SECRET}, password: {SECRET}}}] }}\n"
+        f" remotes: [{{url: 'nats://{SECRET}:{SECRET}@h:1', nkey: {SECRET}, proxy {{ url: {SECRET}, password: {SECRET} }} }}] }}\n"
+        f"jetstream {{ key: {SECRET} }}\nresolver_preload {{ A: {SECRET} }}\n"
+        f"mqtt {{ port: 5, authorization {{ password: {SECRET} }} }}\n"
+    )
+    assert len(drafts.findings) > 8
+    assert SECRET not in repr(drafts)
+
+
+# --- written again ------------------------------------------------------------------------------
+
+
+def files_of(folder):
+    return sorted(one for one in folder.glob("*.conf") if one.stem != "passwords")
+
+
+@pytest.mark.parametrize("path", files_of(EXAMPLES / "one-hub") + files_of(EXAMPLES / "good") + files_of(EXAMPLES / "gateways") + files_of(EXAMPLES / "accounts"), ids=str)  # fmt: skip
+def test_examples_are_accepted_by_the_server_and_read_without_warnings(path):
+    done = subprocess.run([SERVER, "-t", "-c", path], capture_output=True, text=True, timeout=20)
+    assert done.returncode == 0, done.stderr
+    drafts = Drafts()
+    beside = {f"./{one.name}": one.read_text() for one in path.parent.iterdir()}
+    read_nats(path.read_text(), path.name, path.stem, drafts, include=beside.get)
+    assert {one.severity for one in drafts.findings} <= {"note"}
+    assert not [one for one in drafts.findings if one.code != "C010"]
+
+
+def plain(drafts, host="a"):
+    """Drafts without their places."""
+    nowhere = Where("")
+    brokers = [replace(one, where=nowhere) for one in drafts.brokers]
+    bridges = [
+        replace(
+            one, where=nowhere, lines={},
+            far=one.far if isinstance(one.far, str) else tuple(replace(far, where=nowhere) for far in one.far),
+        )
+        for one in drafts.bridges
+    ]  # fmt: skip
+    return sorted(map(repr, brokers)), sorted(map(repr, bridges))
+
+
+WHOLE = """
+server_name: n1
+listen: 0.0.0.0:4222
+X: "nats://me:pw@h2.example.net:6222"
+cluster { name: c1, listen: 6222, routes: [ nats://me:pw@h1.example.net:6222, $X ], pool_size: -1 }
+gateway { name: c1, port: 7222, gateways [ { name: c1, url: nats://h1:7222 }, {name: c2, urls: [nats://u:p@g2a:7222, nats://g2b:7222]} ] }
+leafnodes { port: 7422
+  remotes: [ { urls: ["nats-leaf://a:b@x.example.net", "nats-leaf://y.example.net:7423"], account: A, deny_exports: ["secret.>"], deny_import: foo.* }
+   { url: tls://z.example.net:7422, creds: "a.creds", account: A }, {url: $HUB} ] }
+accounts { A { users: [ {user: u, password: geheim} ], exports: [ {stream: "a.>"}, {service: "q.*", accounts: [B]} ] }
+ B { imports: [ {stream: {account: A, subject: "a.b.>"}, prefix: acme}, {service: {account: A, subject: "q.x"}, to: "ask.x"}, {stream: {account: A, subject: "a.q"}, to: "z.w"} ] }
+ SYS { users: [ {user: s, password: t} ] } }
+system_account: SYS
+jetstream { domain: hub, store_dir: "/x" }
+max_payload: 2MB
+"""
+
+
+def test_what_is_read_and_written_says_the_same(tmp_path):
+    first = read(WHOLE)
+    federation = join("f", first).federation
+    text, tells = write_nats(federation, "a", WHOLE)
+    assert plain(read(text)) == plain(read(WHOLE))
+    assert accepted(text.replace("$HUB", '"nats://hub:7422"'), tmp_path)[0]
+    for kept in ("nats://me:pw@h1.example.net:6222", "a.creds", "geheim", "max_payload: 2097152"):
+        assert kept in text
+    assert tells == []
+
+
+def test_what_is_written_anew_is_accepted(tmp_path):
+    federation = join("f", read(WHOLE)).federation
+    text, tells = write_nats(federation, "a", None)
+    good, why = accepted(text, tmp_path)
+    assert good, why
+    assert plain(read(text))[1] == plain(read(WHOLE.replace("tls://", "nats://").replace(", nats://g2b:7222", "").replace(", {stream: {account: A, subject: \"a.q\"}, to: \"z.w\"}", "")))[1]
+    assert any("cannot log in" in one for one in tells)
+
+
+def bridge(**fields):
+    return Bridge(**{"from_": "a", "to": "b", "name": "x", "kind": "leaf", "direction": "both", **fields})
+
+
+def written(*bridges, **brokers):
+    federation = Federation(
+        name="f",
+        brokers={
+            "a": Broker(url="nats://a.example.net:4222", **brokers),
+            "b": Broker(url="nats://b.example.net:4222"),
+            "c": Broker(url="nats://c.example.net:4222"),
+        },
+        bridges=bridges,
+    )
+    return write_nats(federation, "a", None), write_nats(federation, "b", None)
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"patterns": ("a/#",)}, "not denied"),
+        ({"prefixes": Prefixes(local="x/")}, "rename"),
+        ({"max_hops": 2}, "2 hops"),
+        ({"kind": "bridge"}, "of kind bridge"),
+        ({"addresses": ("c",), "choice": "first"}, "does not return"),
+    ],
+)
+def test_what_cannot_be_said_is_told(fields, words):
+    (_, tells), _ = written(bridge(**fields))
+    assert any(words in one for one in tells), tells
+
+
+def test_a_leaf_node_is_written_with_its_order_and_the_hub_listens(tmp_path):
+    one = bridge(addresses=("c",), choice="next", direction="out", except_=("a/#", "b/+/#"))
+    (site, tells), (hub, _) = written(one)
+    assert 'urls: ["nats://b.example.net:7422", "nats://c.example.net:7422"]' in site
+    assert "no_randomize: true" in site
+    assert 'deny_exports: ["a", "a.>", "b.>"]' in site
+    assert 'deny_imports: [">"]' in site
+    assert 'listen: "0.0.0.0:7422"' in hub
+    assert not tells
+    assert accepted(site, tmp_path)[0]
+    assert accepted(hub, tmp_path)[0]

@@ -1,0 +1,495 @@
+"""RabbitMQ definitions: what each construct becomes, and what is told of the rest."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ropewalk.federation.readers.drafts import Address, BridgeDraft, BrokerDraft, Drafts
+from ropewalk.federation.readers.json_text import parse_json
+from ropewalk.federation.readers.rabbitmq import (
+    read_erlang,
+    read_rabbitmq,
+    read_rabbitmq_conf,
+)
+from ropewalk.federation.readers.rabbitmq.uris import BadUri, Uri, read_uri
+from ropewalk.findings import Where
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "native" / "rabbitmq"
+FILE = "east.json"
+UP = {"component": "federation-upstream", "vhost": "/", "name": "north"}
+
+
+def read(document: Any, host: str = "east") -> Drafts:
+    drafts = Drafts()
+    text = document if isinstance(document, str) else json.dumps(document, indent=1)
+    read_rabbitmq(parse_json(text), FILE, host, drafts)
+    return drafts
+
+
+def exchange(name: str, kind: str = "topic", vhost: str = "/", **more: Any) -> dict[str, Any]:
+    return {"name": name, "vhost": vhost, "type": kind, **more}
+
+
+def upstream(name: str = "north", vhost: str = "/", **value: Any) -> dict[str, Any]:
+    value = {"uri": "amqp://u:pw@north.example.net", **value}
+    return {"component": "federation-upstream", "vhost": vhost, "name": name, "value": value}
+
+
+def policy(pattern: str = "^orders$", name: str = "p", priority: int = 0, **definition: Any) -> Any:
+    made = {"vhost": "/", "name": name, "pattern": pattern, "apply-to": "exchanges"}
+    keys = {key.replace("_", "-"): value for key, value in definition.items()}
+    return {**made, "priority": priority, "definition": keys}
+
+
+def federated(**more: Any) -> dict[str, Any]:
+    """One federated exchange; the sections that are given are others."""
+    return {
+        "vhosts": [{"name": "/"}],
+        "exchanges": [exchange("orders")],
+        "parameters": [upstream()],
+        "policies": [policy(federation_upstream="north")],
+        **more,
+    }
+
+
+def shovel(name: str = "s", vhost: str = "/", **value: Any) -> dict[str, Any]:
+    keys = {key.replace("_", "-"): one for key, one in value.items()}
+    return {"component": "shovel", "vhost": vhost, "name": name, "value": keys}
+
+
+def said(drafts: Drafts, code: str) -> list[str]:
+    return [one.message for one in drafts.findings if one.code == code]
+
+
+def shape(one: BridgeDraft) -> tuple[Any, ...]:
+    far = one.far if isinstance(one.far, str) else [str(a) for a in one.far]
+    return one.at, one.direction, far, one.local, one.remote, one.patterns
+
+
+# --- brokers and links ----------------------------------------------------------------------
+
+
+def test_a_federated_exchange_is_a_bridge_that_fetches() -> None:
+    text = (EXAMPLES / "ring" / "east.json").read_text()
+    drafts = Drafts()
+    read_rabbitmq(parse_json(text), FILE, "east", drafts)
+    assert drafts.brokers == [
+        BrokerDraft(
+            name="east",
+            make="rabbitmq",
+            where=Where(FILE, 25),
+            host="east",
+            aliases=("rabbit@east.example.net", "east.example.net"),
+            cluster="rabbit@east.example.net",
+        )
+    ]
+    north = Address(host="north.example.net", port=5672, where=Where(FILE, 59), make="rabbitmq")
+    assert drafts.bridges == [
+        BridgeDraft(
+            at="east",
+            far=(north,),
+            name="north",
+            kind="federation",
+            where=Where(FILE, 54),
+            direction="in",
+            qos=1,
+            local="orders/",
+            remote="orders/",
+            max_hops=2,
+            choice="any",
+            lines={
+                "policy": Where(FILE, 77),
+                "max_hops": Where(FILE, 58),
+                "addresses": Where(FILE, 59),
+            },
+        )
+    ]
+    (topic,) = drafts.topics
+    assert (topic.name, topic.assumed) == ("orders/#", True)
+    assert topic.publishers == ((north, None), ("east", None))
+    assert topic.subscribers == (("east", "east.orders"),)
+
+
+def test_max_hops_is_one_unless_it_is_written() -> None:
+    assert read(federated()).bridges[0].max_hops == 1
+
+
+@pytest.mark.parametrize(("value", "code"), [(0, "C020"), ("2", "C005"), (1.5, "C005")])
+def test_max_hops_that_let_nothing_through(value: Any, code: str) -> None:
+    drafts = read(federated(parameters=[upstream(**{"max-hops": value})]))
+    assert drafts.bridges == []
+    assert any("max-hops" in one for one in said(drafts, code))
+
+
+def test_no_ack_is_quality_zero() -> None:
+    assert read(federated(parameters=[upstream(**{"ack-mode": "no-ack"})])).bridges[0].qos == 0
+
+
+def test_a_list_of_addresses_is_any_of_them() -> None:
+    uris = ["amqp://a", "amqps://b:1234/x%2fy", "amqp://[::1]:7/%2f"]
+    (one,) = read(federated(parameters=[upstream(uri=uris)])).bridges
+    assert shape(one)[2] == ["a:5672", "b:1234 (x/y)", "[::1]:7"]
+    assert one.choice == "any"
+
+
+def test_without_a_virtual_host_the_upstream_has_the_same_one() -> None:
+    document = federated(
+        vhosts=[{"name": "shop"}],
+        exchanges=[exchange("orders", vhost="shop")],
+        parameters=[upstream(vhost="shop")],
+        policies=[{**policy(federation_upstream="north"), "vhost": "shop"}],
+    )
+    drafts = read(document)
+    assert [(one.name, one.space) for one in drafts.brokers] == [("shop_east", "shop")]
+    assert shape(drafts.bridges[0])[:3] == ("shop_east", "in", ["north.example.net:5672 (shop)"])
+
+
+def test_an_export_of_one_virtual_host_names_none_in_its_entries() -> None:
+    document = federated(original_vhost_name="shop")
+    del document["vhosts"]
+    text = json.dumps(document).replace('"vhost": "/", ', "")
+    assert [one.space for one in read(text).brokers] == ["shop"]
+
+
+def test_an_empty_virtual_host_is_no_default_one() -> None:
+    drafts = read(federated(parameters=[upstream(uri="amqp://north.example.net/")]))
+    assert drafts.bridges == []
+    assert "empty name" in said(drafts, "C020")[0]
+
+
+@pytest.mark.parametrize(
+    "uri", ["amqp:///%2f", "amqp://localhost", "amqp://u:p@127.0.0.1:5672/%2F"]
+)
+def test_an_address_of_this_node_is_this_node(uri: str) -> None:
+    (one,) = read(federated(parameters=[upstream(uri=uri, exchange="other")])).bridges
+    assert shape(one) == ("east", "in", "east", "orders/", "other/", ("#",))
+
+
+def test_another_exchange_of_the_upstream() -> None:
+    (one,) = read(federated(parameters=[upstream(exchange="amq.topic")])).bridges
+    assert (one.local, one.remote) == ("orders/", "")
+
+
+# --- policies -------------------------------------------------------------------------------
+
+
+def test_only_the_policy_of_the_highest_priority_holds() -> None:
+    policies = [
+        policy("^ord", "low", 1, federation_upstream="north"),
+        policy("^orders$", "high", 2, ha_mode="all"),
+    ]
+    drafts = read(federated(policies=policies))
+    assert drafts.bridges == []
+    message = next(one for one in said(drafts, "C020") if "policy low" in one)
+    assert "only policy high (line 35, priority 2) holds" in message
+
+
+def test_policies_of_equal_priority_are_told() -> None:
+    policies = [
+        policy("^ord", "one", federation_upstream="north"),
+        policy("^orders$", "two", message_ttl=5),
+    ]
+    assert "RabbitMQ takes any of them" in said(read(federated(policies=policies)), "C020")[0]
+
+
+@pytest.mark.parametrize(
+    ("policies", "words"),
+    [
+        ([policy("^nope$", federation_upstream="north")], "matches nothing"),
+        ([policy(federation_upstream="south")], "names upstream south that is not there"),
+        ([policy(federation_upstream_set="north")], "(an upstream is: federation-upstream)"),
+        ([policy(federation_upstream_set="gone")], "names set gone that is not there"),
+        ([], "used by no policy"),
+    ],
+)
+def test_policies_that_federate_nothing(policies: list[Any], words: str) -> None:
+    drafts = read(federated(policies=policies))
+    assert drafts.bridges == []
+    assert any(words in one for one in said(drafts, "C020"))
+
+
+def test_two_federation_keys_in_one_policy_are_refused() -> None:
+    both = policy(federation_upstream="north", federation_upstream_set="all")
+    assert said(read(federated(policies=[both])), "C007")
+
+
+def test_all_upstreams_and_those_of_a_pattern() -> None:
+    parameters = [upstream("north"), upstream("south", uri="amqp://south")]
+    every = federated(parameters=parameters, policies=[policy(federation_upstream_set="all")])
+    assert [one.name for one in read(every).bridges] == ["north", "south"]
+    some = federated(parameters=parameters, policies=[policy(federation_upstream_pattern="^s")])
+    assert [one.name for one in read(some).bridges] == ["south"]
+
+
+def test_a_set_goes_before_its_upstreams() -> None:
+    members = [{"upstream": "north", "exchange": "x", "max-hops": 4}, {"upstream": "gone"}]
+    one_set = {**UP, "component": "federation-upstream-set", "name": "s", "value": members}
+    drafts = read(
+        federated(
+            parameters=[upstream(exchange="y"), one_set],
+            policies=[policy(federation_upstream_set="s")],
+        )
+    )
+    assert [(one.remote, one.max_hops) for one in drafts.bridges] == [("x/", 4)]
+    assert "upstream gone of this set is not there" in said(drafts, "C020")[0]
+
+
+def test_two_upstreams_to_one_exchange_bring_one_copy() -> None:
+    parameters = [upstream("a"), upstream("b")]
+    drafts = read(
+        federated(parameters=parameters, policies=[policy(federation_upstream_set="all")])
+    )
+    assert [one.name for one in drafts.bridges] == ["a"]
+    assert "both share one queue" in said(drafts, "C020")[0]
+
+
+def test_internal_exchanges_are_not_federated() -> None:
+    drafts = read(federated(exchanges=[exchange("orders", internal=True)]))
+    assert drafts.bridges == []
+    assert "is internal" in said(drafts, "C020")[0]
+
+
+def test_exchanges_that_are_built_in_count_when_something_is_bound() -> None:
+    everything = [policy("", federation_upstream="north")]
+    drafts = read(federated(policies=everything))
+    assert [one.local for one in drafts.bridges] == ["orders/"]
+    assert any("amq.topic" in one for one in said(drafts, "C010"))
+    bound = {"source": "amq.topic", "vhost": "/", "destination": "q", "routing_key": "a.*"}
+    drafts = read(federated(policies=everything, bindings=[bound]))
+    assert [(one.local, one.excepts) for one in drafts.bridges] == [
+        ("", ("orders/#",)),
+        ("orders/", ()),
+    ]
+    assert next(one.name for one in drafts.topics) == "a/+"
+
+
+def test_federated_queues_are_told() -> None:
+    queues = {**policy(federation_upstream="north"), "apply-to": "queues", "pattern": "^q"}
+    drafts = read(federated(queues=[{"name": "q1", "vhost": "/"}], policies=[queues]))
+    assert drafts.bridges == []
+    assert any("stays one copy" in one for one in said(drafts, "C010"))
+    assert not said(drafts, "C020")
+
+
+# --- bindings -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "key", "topic"),
+    [
+        ("topic", "a.*.#", "orders/a/+/#"),
+        ("direct", "a.b", "orders/a/b"),
+        ("fanout", "a.b", "orders/#"),
+        ("headers", "", "orders/#"),
+    ],
+)
+def test_bindings_say_who_is_served(kind: str, key: str, topic: str) -> None:
+    bound = {"source": "orders", "vhost": "/", "destination": "q", "routing_key": key}
+    drafts = read(federated(exchanges=[exchange("orders", kind)], bindings=[bound]))
+    assert [(one.name, one.subscribers) for one in drafts.topics] == [(topic, (("east", "q"),))]
+
+
+def test_a_binding_of_exchanges_is_a_bridge_to_itself() -> None:
+    bound = {"source": "a", "destination": "b", "destination_type": "exchange"}
+    document = {
+        "exchanges": [exchange("a"), exchange("b", "fanout")],
+        "bindings": [{**bound, "vhost": "/", "routing_key": "x.#"}],
+    }
+    (one,) = read(document).bridges
+    assert (one.kind, shape(one)) == ("binding", ("east", "out", "east", "a/", "b/", ("x/#",)))
+
+
+# --- shovels --------------------------------------------------------------------------------
+
+
+def test_a_shovel_takes_what_its_queue_is_bound_for() -> None:
+    bound = {"source": "in", "vhost": "/", "destination": "q", "routing_key": "a.#"}
+    document = {
+        "exchanges": [exchange("in")],
+        "bindings": [bound],
+        "parameters": [
+            shovel(src_uri="amqp://", src_queue="q", dest_uri="amqp://far/v", dest_exchange="x")
+        ],
+    }
+    drafts = read(document)
+    (one,) = drafts.bridges
+    assert shape(one) == ("east", "out", ["far:5672 (v)"], "in/", "x/", ("a/#",))
+    assert (one.kind, one.qos, one.max_hops) == ("shovel", 1, None)
+    assert [t.name for t in drafts.topics] == ["x/a/#", "in/a/#"]
+
+
+def test_a_shovel_without_a_virtual_host_is_at_the_default_one() -> None:
+    one = shovel(
+        vhost="other", src_uri="amqp://", src_queue="q", dest_uri="amqp:///other", dest_queue="r"
+    )
+    (made,) = read({"parameters": [one]}).bridges
+    assert shape(made) == ("east", "out", "other_east", "queue/q/", "queue/r/", ("#",))
+
+
+def test_a_shovel_that_fetches() -> None:
+    one = shovel(
+        src_uri="amqp://far", src_exchange="x", src_exchange_key="k.#", dest_uri="amqp:///%2f"
+    )
+    (made,) = read({"parameters": [one]}).bridges
+    assert shape(made) == ("east", "in", ["far:5672"], "x/", "x/", ("k/#",))
+
+
+def test_a_fixed_routing_key_is_a_renaming_of_one_name() -> None:
+    one = shovel(
+        src_uri="amqp://",
+        src_exchange="x",
+        src_exchange_key="done",
+        dest_uri="amqp://far",
+        dest_exchange="y",
+        dest_exchange_key="files.done",
+    )
+    (made,) = read({"parameters": [one], "exchanges": [exchange("x")]}).bridges
+    assert shape(made)[3:] == ("x/", "y/files/", ("done",))
+
+
+def test_addresses_of_amqp_1() -> None:
+    one = shovel(
+        src_protocol="amqp10",
+        src_uri="amqp://localhost",
+        src_address="/exchanges/x/a.b",
+        dest_protocol="amqp10",
+        dest_uri="amqp://far",
+        dest_address="/queues/q",
+    )
+    (made,) = read({"parameters": [one]}).bridges
+    assert shape(made)[3:] == ("x/", "queue/q/", ("a/b",))
+
+
+@pytest.mark.parametrize(
+    ("value", "code", "words"),
+    [
+        ({"src_uri": "amqp://a", "dest_uri": "amqp://b", "src_queue": "q"}, "C010", "both ends"),
+        ({"src_uri": "amqp://", "dest_uri": "amqp://b"}, "C005", "takes from nowhere"),
+        ({"src_queue": "q", "dest_uri": "amqp://b"}, "C005", "no src-uri"),
+        (
+            {"src_uri": "amqp://", "dest_uri": "amqp://b", "src_exchange": "x"},
+            "C020",
+            "lets no topic through",
+        ),
+        (
+            {"src_uri": "amqp://", "dest_uri": "amqp://b", "src_queue": "q", "delete_after": 5},
+            "C010",
+            "removes itself",
+        ),
+    ],
+)
+def test_shovels_that_make_no_bridge(value: dict[str, Any], code: str, words: str) -> None:
+    drafts = read({"parameters": [shovel(**value)]})
+    assert drafts.bridges == []
+    assert any(words in one for one in said(drafts, code))
+
+
+# --- addresses and the rest -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("encrypted:abc", "C010"),
+        ("CEGA_CONNECTION", "C006"),
+        ("amqp://${HOST}:5672", "C006"),
+        ("http://h", "C005"),
+        ("amqp://u:p@w@h", "C005"),
+        ("amqp://h/a/b", "C005"),
+        ("amqp://h,g/v", "C005"),
+        ("amqp://h:99999", "C005"),
+        ("amqp://h:x", "C005"),
+    ],
+)
+def test_addresses_that_cannot_be_read(text: str, code: str) -> None:
+    found = read_uri(text)
+    assert isinstance(found, BadUri)
+    assert found.code == code
+
+
+def test_addresses_keep_no_user() -> None:
+    found = read_uri("amqps://user:secret@h/v?heartbeat=5&verify=verify_none")
+    assert found == Uri("h", 5671, "v", True, ("heartbeat", "verify"))
+
+
+def test_sections_are_told_with_a_count_and_no_name() -> None:
+    users = [{"name": "anna", "password_hash": "h4sh"}, {"name": "bert", "password_hash": "x"}]
+    document = federated(users=users, foo=1, queues=[{"name": "q", "vhost": "/", "bar": 1}])
+    messages = said(read(document), "C010")
+    assert any("users, 2 entries" in one for one in messages)
+    assert any("foo" in one for one in messages)
+    assert any("bar of queues" in one for one in messages)
+    assert not any("anna" in one or "h4sh" in one for one in messages)
+
+
+def test_a_document_that_is_no_map() -> None:
+    assert said(read("[]"), "C005") == [
+        "no definitions: the file has to be a map with vhosts, exchanges and the like"
+    ]
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.rglob("*.json")), ids=lambda one: one.stem)
+def test_examples_have_no_faults(path: Path) -> None:
+    drafts = read(path.read_text(), path.stem)
+    assert [str(one) for one in drafts.findings if one.severity != "note"] == []
+
+
+# --- rabbitmq.conf and Erlang terms ---------------------------------------------------------
+
+STATIC = """%% static shovels, in the new form and in the old one
+[{rabbit, [{tcp_listeners, [5672, {"127.0.0.1", 5673}]}, {vm_memory_high_watermark, 0.4}]},
+ {rabbitmq_shovel, [{shovels, [
+   {new, [{source, [{protocol, amqp091}, {uris, ["amqp://fred:secret@far/v"]},
+                    {declarations, [{'queue.declare', [{queue, <<"q">>}, durable]},
+                       {'queue.bind', [{exchange, <<"x">>}, {routing_key, <<"a.#">>}]}]},
+                    {queue, <<"q">>}]},
+          {destination, [{uris, ["amqp://"]}, {publish_fields, [{exchange, <<"y">>}]}]},
+          {ack_mode, no_ack}]},
+   {old, [{sources, [{broker, "amqp://"}]}, {destinations, [{brokers, ["amqp://a", "amqp://b"]}]},
+          {queue, <<"src">>}, {publish_fields, [{exchange, <<>>}, {routing_key, <<"r">>}]}]}
+ ]}]}].
+"""
+
+
+def terms(text: str) -> Drafts:
+    drafts = Drafts()
+    read_erlang(text, "advanced.config", "east", drafts)
+    return drafts
+
+
+def test_static_shovels_in_both_forms() -> None:
+    drafts = terms(STATIC)
+    assert drafts.brokers[0].listens == (("", 5672), ("127.0.0.1", 5673))
+    assert [(one.name, one.qos, *shape(one)) for one in drafts.bridges] == [
+        ("new", 0, "east", "in", ["far:5672 (v)"], "y/", "x/", ("a/#",)),
+        ("old", 1, "east", "out", ["a:5672", "b:5672"], "queue/src/", "queue/r/", ("#",)),
+    ]
+    assert "secret" not in repr(drafts)
+    assert any("vm_memory_high_watermark" in one for one in said(drafts, "C010"))
+
+
+@pytest.mark.parametrize("text", ["[{a, [}].", "[{a", "[?].", "[" * 100, "]"])
+def test_terms_that_are_none(text: str) -> None:
+    assert said(terms(text), "C004")
+
+
+def test_rabbitmq_conf_says_where_it_listens() -> None:
+    text = """# a comment
+listeners.tcp.default = 5673
+listeners.ssl.1 = 0.0.0.0:5671
+cluster_name = rabbit@east.example.net
+default_pass = hunter2
+cluster_formation.classic_config.nodes.1 = rabbit@one
+listeners.tcp.2 = none
+not a setting
+"""
+    drafts = Drafts()
+    read_rabbitmq_conf(text, "rabbitmq.conf", "east", drafts)
+    (one,) = drafts.brokers
+    assert one.listens == (("", 5673), ("", 5671))
+    assert one.aliases == ("rabbit@east.example.net", "east.example.net")
+    assert {(one.code, one.where.line) for one in drafts.faults} == {("C005", 7), ("C004", 8)}
+    assert "hunter2" not in repr(drafts)
+    assert len(said(drafts, "C010")) == 2
