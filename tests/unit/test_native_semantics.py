@@ -164,7 +164,7 @@ def test_a_far_broker_that_does_not_know_a_bridge_echoes_once() -> None:
 
 
 def test_two_topic_lines_of_one_connection_do_not_make_a_loop_and_two_connections_do() -> None:
-    lines = [Bridge(from_="A", to="B", name="c", direction=one) for one in ("in", "out")]  # type: ignore[arg-type]
+    lines = [Bridge(from_="A", to="B", name="c", direction=one) for one in ("in", "out")]
     assert not mqtt(*lines).of("A", "q").loop
     apart = [Bridge(from_="A", to="B", name=one, direction="both") for one in ("c", "d")]
     assert mqtt(*apart).of("A", "q").loop

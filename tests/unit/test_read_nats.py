@@ -54,7 +54,10 @@ def at(host, port, line, space="", secure=False):
     [
         ("a 1\nb = 2\nc: 3; d 4, e 5", {"a": 1, "b": 2, "c": 3, "d": 4, "e": 5}),
         ("a: yes, b: OFF, c: tRue", {"a": True, "b": False, "c": True}),
-        ("a: 1k, b: 1KB, c: 2MiB, d: 1g, e: -3", {"a": 1000, "b": 1024, "c": 2 << 20, "d": 10**9, "e": -3}),
+        (
+            "a: 1k, b: 1KB, c: 2MiB, d: 1g, e: -3",
+            {"a": 1000, "b": 1024, "c": 2 << 20, "d": 10**9, "e": -3},
+        ),
         ("a: 1.5\nb: 127.0.0.1:4222", {"a": 1.5, "b": "127.0.0.1:4222"}),
         ("a: 2s\nb: 10ms, c: 3m", {"a": "2s", "b": "10ms", "c": 3_000_000}),
         ("a: 2026-01-31T12:00:00Z", {"a": "2026-01-31T12:00:00Z"}),
@@ -115,7 +118,9 @@ def test_places_name_the_file_that_a_value_is_in():
 
 def test_includes_that_go_in_a_circle_are_a_fault():
     files = {"b.conf": "include ./c.conf", "c.conf": "x: 1\ninclude b.conf"}
-    found = parsed("include ./b.conf", {**files, "./b.conf": files["b.conf"], "./c.conf": files["c.conf"]})
+    found = parsed(
+        "include ./b.conf", {**files, "./b.conf": files["b.conf"], "./c.conf": files["c.conf"]}
+    )
     assert [(one.code, str(one.where)) for one in found.findings] == [("C006", "c.conf:2")]
     assert found.broken
 
@@ -127,7 +132,9 @@ def test_an_include_that_is_not_here_is_a_note():
 
 
 def test_includes_without_end_are_cut():
-    found = parse_nats("include x", "a.conf", include=lambda path: f"include {path}x\ninclude {path}y")
+    found = parse_nats(
+        "include x", "a.conf", include=lambda path: f"include {path}x\ninclude {path}y"
+    )
     assert "C006" in {one.code for one in found.findings}
 
 
@@ -143,7 +150,9 @@ def test_variables_of_the_environment_stay_as_they_are_written():
 
 def test_a_key_that_is_written_twice_counts_once():
     drafts = read("port: 1\nport: 2\n")
-    assert told(drafts, "C020") == ["a.conf:2: C020 port stands at a.conf:1 as well: only this one counts"]
+    assert told(drafts, "C020") == [
+        "a.conf:2: C020 port stands at a.conf:1 as well: only this one counts"
+    ]
     undone = read("leafnodes { remotes: [ {url: nats://h:7422} ] }\nleafnodes { reconnect: 5s }\n")
     assert undone.findings[0].severity == "warning"
     assert not undone.bridges
@@ -164,7 +173,9 @@ def test_a_server_alone_is_one_broker_without_topics():
 
 
 def test_ports_of_all_kinds_of_peers_are_known():
-    drafts = read("net: h\nPORT: 1\ncluster { port: 2, name: c }\nleaf { listen: 3 }\nmqtt { port: 4 }\nws { listen: 'x:5' }\ngateway { name: c, listen: '0.0.0.0:6' }")
+    drafts = read(
+        "net: h\nPORT: 1\ncluster { port: 2, name: c }\nleaf { listen: 3 }\nmqtt { port: 4 }\nws { listen: 'x:5' }\ngateway { name: c, listen: '0.0.0.0:6' }"
+    )
     assert drafts.brokers[0].listens == (("h", 1), ("", 2), ("", 6), ("", 3), ("", 4), ("x", 5))
     assert drafts.brokers[0].cluster == "c"
 
@@ -175,7 +186,11 @@ def test_accounts_are_brokers_if_they_have_users_or_take_part():
         " C { exports: [{stream: 'x'}] }\n D { imports: [{stream: {account: C, subject: x}}] }\n"
         " SYS { users: [{user: s, password: p}] }\n}\nsystem_account: SYS\n"
     )
-    assert [(one.name, one.space) for one in drafts.brokers] == [("A@a", "A"), ("D@a", "D"), ("C@a", "C")]
+    assert [(one.name, one.space) for one in drafts.brokers] == [
+        ("A@a", "A"),
+        ("D@a", "D"),
+        ("C@a", "C"),
+    ]
     assert [one.space for one in read("accounts { B { } }").brokers] == [""]
     both = read("accounts { A { users: [{user: u}] } }\nauthorization { users: [{user: v}] }")
     assert [one.name for one in both.brokers] == ["a", "A@a"]
@@ -239,6 +254,7 @@ def test_gateways_without_the_own_one_are_bridges():
         ("system_account: X", "no account X"),
         ("no_auth_user: x", "no_auth_user"),
         ("listen: 1\nport: 2", "left to chance"),
+        ("accounts { A { exports: [{stream: x}] }, B { imports: [{stream: {account: A, subject: x}, prefix: p, to: q}] } }", "by chance"),
         ("port: 1\nPort: 1", "same setting"),
     ],
 )  # fmt: skip
@@ -252,7 +268,13 @@ def test_what_the_server_does_otherwise_is_told(text, words):
 
 
 def leaf(line, **fields):
-    fields = {"far": (at("h", 7422, line),), "name": "h", "direction": "both", "choice": "any", **fields}
+    fields = {
+        "far": (at("h", 7422, line),),
+        "name": "h",
+        "direction": "both",
+        "choice": "any",
+        **fields,
+    }
     return BridgeDraft(
         at=fields.pop("at", "a"), kind="leaf", where=Where("a.conf", line),
         lines={"addresses": Where("a.conf", line)}, **fields,
@@ -282,12 +304,16 @@ def test_what_is_denied_makes_two_ways():
 
 
 def test_urls_in_their_order_are_taken_one_after_the_other():
-    drafts = read("leaf { remotes: [\n{urls: [nats://h:7422, nats://i:7422], no_randomize: true}] }")
+    drafts = read(
+        "leaf { remotes: [\n{urls: [nats://h:7422, nats://i:7422], no_randomize: true}] }"
+    )
     assert drafts.bridges == [leaf(2, far=(at("h", 7422, 2), at("i", 7422, 2)), choice="next")]
 
 
 def test_a_disabled_leaf_node_and_one_of_the_system_are_none():
-    drafts = read("leaf { remotes: [{url: nats://h, disabled: true}, {url: nats://h, account: $SYS}] }")
+    drafts = read(
+        "leaf { remotes: [{url: nats://h, disabled: true}, {url: nats://h, account: $SYS}] }"
+    )
     text = 'leaf { remotes: [{url: nats://h, disabled: true}, {url: nats://h, account: "$SYS"}] }'
     drafts = read(text)
     assert not drafts.bridges
@@ -330,14 +356,13 @@ def test_imports_are_bridges_between_accounts():
         ("accounts { B { imports: [{stream: {account: A, subject: x}}] } }", "which there is not"),
         ("accounts { A { exports: [{stream: y}] }, B { imports: [{stream: {account: A, subject: x}}] } }", "exports no stream 'x'"),
         ("accounts { A { exports: [{stream: x, accounts: [C]}] }, B { imports: [{stream: {account: A, subject: x}}] }, C {} }", "to B"),
-        ("accounts { A { exports: [{stream: x}] }, B { imports: [{stream: {account: A, subject: x}, prefix: p, to: q}] } }", "not both"),
         ("accounts { '$G' { } }", "global account"),
         ("accounts { A: 5 }", "not a map"),
         ("cluster: 5", "cluster is not a map"),
         ("cluster { routes: nats://b:1 }", "routes is not a list"),
         ("listen: localhost", "HOST:PORT"),
         ("port: abc", "port is not a number"),
-        ("leafnodes { remotes: [5] }", "remotes is not a list of maps"),
+        ("leafnodes { remotes: [ 5 ] }", "remotes is not a list of maps"),
         ("gateway { gateways: {} }", "gateways is not a list of maps"),
         ("leafnodes { remotes: [{url: 5}] }", "url is not a list of texts"),
     ],
@@ -352,7 +377,9 @@ def test_what_the_server_refuses_is_a_fault(text, words, tmp_path):
 
 
 def test_settings_that_are_not_known_are_told_and_variables_are_not():
-    drafts = read("foo: 1\nX: 5\nport: $X\ncluster { bar: 1 }\nleafnodes { remotes: [{url: nats://h, baz: 1}] }")
+    drafts = read(
+        "foo: 1\nX: 5\nport: $X\ncluster { bar: 1 }\nleafnodes { remotes: [{url: nats://h, baz: 1}] }"
+    )
     found = [one for one in told(drafts, "C010") if "no setting of nats-server" in one]
     assert [one.split()[4].rstrip(":") for one in found] == ["bar", "baz", "foo"]
 
@@ -440,12 +467,15 @@ def test_what_is_written_anew_is_accepted(tmp_path):
     text, tells = write_nats(federation, "a", None)
     good, why = accepted(text, tmp_path)
     assert good, why
-    assert plain(read(text))[1] == plain(read(WHOLE.replace("tls://", "nats://").replace(", nats://g2b:7222", "").replace(", {stream: {account: A, subject: \"a.q\"}, to: \"z.w\"}", "")))[1]
+    known = WHOLE.replace(", nats://g2b:7222", "")
+    assert plain(read(text))[1] == plain(read(known))[1]
     assert any("cannot log in" in one for one in tells)
 
 
 def bridge(**fields):
-    return Bridge(**{"from_": "a", "to": "b", "name": "x", "kind": "leaf", "direction": "both", **fields})
+    return Bridge(
+        **{"from_": "a", "to": "b", "name": "x", "kind": "leaf", "direction": "both", **fields}
+    )
 
 
 def written(*bridges, **brokers):

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from ropewalk.export.rabbitmq import write_rabbitmq
+from ropewalk.federation.facts import Bridge, Broker, Federation, Prefixes
 from ropewalk.federation.readers.drafts import Address, BridgeDraft, BrokerDraft, Drafts
 from ropewalk.federation.readers.json_text import parse_json
 from ropewalk.federation.readers.rabbitmq import (
@@ -493,3 +495,95 @@ not a setting
     assert {(one.code, one.where.line) for one in drafts.faults} == {("C005", 7), ("C004", 8)}
     assert "hunter2" not in repr(drafts)
     assert len(said(drafts, "C010")) == 2
+
+
+# --- writing --------------------------------------------------------------------------------
+
+BROKERS = {
+    "a": Broker(make="rabbitmq"),
+    "v@a": Broker(make="rabbitmq", server="a", space="v"),
+    "b": Broker(make="rabbitmq", url="amqps://b.example.net"),
+    "m": Broker(make="mosquitto"),
+}
+
+
+def written(*bridges: Bridge, original: str | None = None) -> tuple[dict[str, Any], list[str]]:
+    federation = Federation(name="x", brokers=BROKERS, bridges=bridges)
+    text, told = write_rabbitmq(federation, "a", original)
+    return json.loads(text), told
+
+
+def fetched(name: str = "b", hops: int | None = 2, **more: Any) -> Bridge:
+    prefixes = Prefixes(local="x.y/", remote=more.pop("remote", "x.y/"))
+    kinds = {"kind": "federation", "direction": "in", "qos": 1}
+    return Bridge(from_="a", to="b", name=name, prefixes=prefixes, max_hops=hops, **kinds, **more)
+
+
+def test_a_federated_exchange_is_written_with_all_it_needs() -> None:
+    document, told = written(fetched(remote="z/", addresses=("c:5672",)))
+    (parameter,) = document["parameters"]
+    assert parameter["value"] == {
+        "uri": ["amqps://b.example.net:5671/%2F", "amqp://c:5672/%2F"],
+        "max-hops": 2,
+        "ack-mode": "on-confirm",
+        "exchange": "z",
+    }
+    (one,) = document["policies"]
+    assert (one["pattern"], one["definition"]) == ("^x\\.y$", {"federation-upstream": "b"})
+    assert [(one["name"], one["type"]) for one in document["exchanges"]] == [("x.y", "topic")]
+    assert [one["name"] for one in document["vhosts"]] == ["/", "v"]
+    assert [one for one in told if "user and password" in one] == told
+    assert len(told) == 2
+
+
+def test_several_upstreams_make_a_set() -> None:
+    document, _ = written(fetched("b"), fetched("c", 3))
+    (one,) = [p for p in document["parameters"] if p["component"].endswith("-set")]
+    assert [member["upstream"] for member in one["value"]] == ["b", "c"]
+    assert document["policies"][0]["definition"] == {"federation-upstream-set": "x.y"}
+
+
+def test_shovels_and_bindings_are_written() -> None:
+    prefixes = Prefixes(local="x/", remote="")
+    moved = Bridge(
+        from_="a", to="v@a", kind="shovel", name="s", patterns=("k/+",), prefixes=prefixes
+    )
+    inner = Prefixes(local="x/", remote="n/")
+    bound = Bridge(from_="a", to="a", kind="binding", patterns=("a/#", "b"), prefixes=inner)
+    document, told = written(moved, bound)
+    assert told == []
+    value = document["parameters"][0]["value"]
+    assert (value["src-uri"], value["src-exchange-key"]) == ("amqp:///%2F", "k.*")
+    assert (value["dest-uri"], value["dest-exchange"]) == ("amqp:///v", "amq.topic")
+    assert [one["routing_key"] for one in document["bindings"]] == ["a.#", "b"]
+
+
+def test_what_rabbitmq_cannot_do_is_told() -> None:
+    out = Bridge(from_="a", to="b", kind="federation", direction="out")
+    _, told = written(Bridge(from_="a", to="m"), out, fetched(hops=None))
+    assert "make it a federation or a shovel" in told[0]
+    assert "an exchange only fetches" in told[1]
+    assert "max-hops is 4" in told[2]
+
+
+def test_what_is_not_modelled_stays_in_the_original() -> None:
+    original = json.dumps(
+        {
+            "users": [{"name": "u", "password_hash": "h"}],
+            "exchanges": [exchange("x.y", "fanout")],
+            "policies": [policy(".*", "ha", 5, ha_mode="all")],
+            "parameters": [upstream("b", uri="amqps://u:pw@b.example.net:5671/%2F?heartbeat=5")],
+        }
+    )
+    document, told = written(fetched("b"), original=original)
+    assert told == []
+    assert document["users"] == [{"name": "u", "password_hash": "h"}]
+    assert document["exchanges"] == [exchange("x.y", "fanout")]
+    assert document["policies"][1]["priority"] == 6
+    assert document["policies"][1]["definition"] == {
+        "ha-mode": "all",
+        "federation-upstream-set": "x.y",
+    }
+    (one,) = [p for p in document["parameters"] if p["component"].endswith("-set")]
+    assert one["value"] == [{"upstream": "b", **one["value"][0]}]
+    assert "pw" in document["parameters"][0]["value"]["uri"]

@@ -118,7 +118,9 @@ class _Writer:
         for i, end in enumerate((one.to, *one.addresses)):
             place = one.reached_at[i] if i < len(one.reached_at) else self._place(end, one.kind)
             host, _, port = place.rpartition(":")
-            made.append(known.get((host.strip("[]"), int(port)), f"nats://{place}"))
+            secure = (self.federation.brokers[end].url or "").startswith("tls:")
+            url = f"{'tls' if secure else 'nats'}://{place}"
+            made.append(known.get((host.strip("[]"), int(port)), url))
         return list(dict.fromkeys(made))
 
     def _place(self, end: str, kind: str) -> str:
@@ -250,7 +252,7 @@ class _Writer:
             subjects = [">"] if way is None else list(_subjects(way.except_))
             if subjects:
                 made[name] = subjects
-        if len(made["urls"]) > 1 and one.choice != "any":
+        if one.choice == "next" or (len(made["urls"]) > 1 and one.choice == "first"):
             made["no_randomize"] = True
         return {**made, **entry}
 

@@ -1,6 +1,6 @@
 """Links of a RabbitMQ server in one form, whether a federation or definitions have them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -107,9 +107,10 @@ def _from_draft(one: BridgeDraft, spaces: dict[str, str]) -> Link:
 def federated(federation: Federation, spaces: dict[str, str], told: list[str]) -> list[Link]:
     """The links that a federation wants of a server; what cannot be is told."""
     return [
-        _from_bridge(one, federation, spaces, told)
+        part
         for one in federation.bridges
         if one.from_ in spaces and _can_be(one, federation, told)
+        for part in _parts(_from_bridge(one, federation, spaces, told))
     ]
 
 
@@ -136,6 +137,14 @@ def _can_be(bridge: Bridge, federation: Federation, told: list[str]) -> bool:
         hops = len(federation.brokers)
         told.append(f"{what}: RabbitMQ wants a limit: max-hops is {hops}, the number of brokers")
     return True
+
+
+def _parts(link: Link) -> list[Link]:
+    """Bindings have one key each, no name, and lose nothing on the way."""
+    if link.kind != "binding":
+        return [link]
+    name = f"{shorn(link.local)} to {shorn(link.remote)}"
+    return [replace(link, name=name, qos=1, patterns=(one,)) for one in link.patterns]
 
 
 def _from_bridge(

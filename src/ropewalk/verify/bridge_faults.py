@@ -3,11 +3,14 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from ropewalk.federation.arrays import broker_of
 from ropewalk.federation.names import Failure
 from ropewalk.federation.topics import common
 from ropewalk.findings import Finding, Severity
 from ropewalk.routing.ground import connected_parts
+from ropewalk.verify.asked import Asked, Fates, Other
 from ropewalk.verify.flood import SOURCE, Flood, Place
 from ropewalk.verify.floods import Floods, Pair
 from ropewalk.verify.verdicts import Verdict
@@ -17,23 +20,19 @@ SHOWN = 4
 """Places of a way that grows for ever; nobody needs all of them."""
 
 
-def bridge_findings(
-    floods: Floods,
-    pairs: Sequence[Pair],
-    usual: Sequence[Verdict],
-    others: Sequence[tuple[Floods, Sequence[Verdict]]],
-) -> Iterator[Finding]:
+def bridge_findings(asked: Asked, others: Sequence[Other]) -> Iterator[Finding]:
     """Everything that is wrong, each once; of failures, what the bridges could survive."""
+    every = ((asked.floods, asked.usual), *others)
     looped: set[frozenset[int]] = set()
-    for one, _ in ((floods, usual), *others):
-        yield from _loops(one, looped)
     copied: set[tuple[str, str, str]] = set()
-    for one, _ in ((floods, usual), *others):
-        yield from _copies(one, copied)
     told: set[Pair] = set()
-    for one, fates in ((floods, usual), *others):
-        yield from _gaps(one, pairs, fates, told)
-    yield from _unserved(floods)
+    for one, _ in every:
+        if one is asked.floods or one.other_than(asked.floods):
+            yield from _loops(one, looped)
+            yield from _copies(one, copied)
+    for one, fates in every:
+        yield from _gaps(one, asked.pairs, fates, told)
+    yield from _unserved(asked.floods)
 
 
 def _published(floods: Floods) -> Iterator[tuple[str, str, Flood]]:
@@ -183,14 +182,16 @@ def _copied(
 
 
 def _gaps(
-    floods: Floods, pairs: Sequence[Pair], fates: Sequence[Verdict], told: set[Pair]
+    floods: Floods, pairs: Sequence[Pair], fates: Fates, told: set[Pair]
 ) -> Iterator[Finding]:
     """Pairs that only bridges could serve, and do not; of topics that nobody stated, one each."""
     alike: set[tuple[str, str]] = set()
     part: dict[str, str] = {}
-    for pair, fate in zip(pairs, fates, strict=True):
+    bad = np.isin(fates, (Verdict.BLACK_HOLE, Verdict.TOO_LONG))
+    for i in np.flatnonzero(bad).tolist():
+        pair, fate = pairs[i], Verdict(int(fates[i]))
         source, to, t = pair
-        if fate not in (Verdict.BLACK_HOLE, Verdict.TOO_LONG) or pair in told:
+        if pair in told:
             continue
         told.add(pair)
         now_at = floods.home(source, "publishers") or source

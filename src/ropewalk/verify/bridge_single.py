@@ -2,19 +2,22 @@
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+
 from ropewalk.federation.arrays import Bools
 from ropewalk.federation.bridges import Bridge
 from ropewalk.federation.facts import Federation
 from ropewalk.findings import Finding
+from ropewalk.verify.asked import Asked, Other
 from ropewalk.verify.bridge_faults import replay_of
-from ropewalk.verify.flood import connections_of, far_ends
+from ropewalk.verify.flood import SOURCE, Place, connections_of, far_ends
 from ropewalk.verify.floods import Floods, Pair, bridge_words
 from ropewalk.verify.verdicts import Verdict
 
 NAMED = 5
 """So many connections are named, others only counted."""
-MOST_CUT = 300
-"""Of so many connections each is taken away in turn."""
+MOST_LOOKED_AT = 50_000
+"""Up to so many connections times pairs each connection is taken away in turn."""
 
 ENGINES = {
     "first": "{words} goes back to {first} as soon as that answers, and cuts the connection to "
@@ -26,35 +29,18 @@ ENGINES = {
 }
 
 
-def single_points(
-    floods: Floods,
-    pairs: Sequence[Pair],
-    usual: Sequence[Verdict],
-    others: Sequence[tuple[Floods, Sequence[Verdict]]],
-    halt: Bools,
-) -> Iterator[Finding]:
+def single_points(asked: Asked, others: Sequence[Other], halt: Bools) -> Iterator[Finding]:
     """Single brokers, then connections, without which a pair of other brokers is not served."""
+    served = asked.usual == Verdict.DELIVERED
     for one, fates in others:
         if len(one.down) == 1:
-            lost = [
-                pair
-                for pair, before, now in zip(pairs, usual, fates, strict=True)
-                if _lost(one, pair, before, now)
-            ]
+            gone = served & np.isin(fates, (Verdict.CUT, Verdict.BLACK_HOLE))
+            gone[asked.at(one.down)] = False
+            lost = [asked.pairs[i] for i in np.flatnonzero(gone).tolist()]
+            lost = [pair for pair in lost if pair[0] != pair[1]]
             if lost:
-                yield _broker(floods, one, lost)
-    yield from _connections(floods, pairs, usual, halt)
-
-
-def _lost(damaged: Floods, pair: Pair, before: Verdict, now: Verdict) -> bool:
-    source, to, _ = pair
-    return (
-        before == Verdict.DELIVERED
-        and now in (Verdict.CUT, Verdict.BLACK_HOLE)
-        and source != to
-        and not damaged.stranded(source, to)
-        and not {source, to}.intersection(damaged.down)
-    )
+                yield _broker(asked.floods, one, lost)
+    yield from _connections(asked, halt)
 
 
 def _broker(floods: Floods, damaged: Floods, lost: Sequence[Pair]) -> Finding:
@@ -95,28 +81,16 @@ def _touches(bridge: Bridge, broker: str) -> bool:
     return broker in (bridge.from_, bridge.to, *bridge.addresses)
 
 
-def _connections(
-    floods: Floods, pairs: Sequence[Pair], usual: Sequence[Verdict], halt: Bools
-) -> Iterator[Finding]:
+def _connections(asked: Asked, halt: Bools) -> Iterator[Finding]:
     """One note for all connections that are the only way of something."""
-    federation = floods.federation
-    numbers = sorted(set(connections_of(federation)))
-    only: list[int] = []
+    federation = asked.floods.federation
     if not any(one.written for one in federation.bridges):
         return  # who wrote the bridges down by hand knows them
-    if len(numbers) > MOST_CUT or len(numbers) * len(pairs) > 1_000_000:
-        return
-    for number in numbers:
-        if halt[0]:
-            return
-        if federation.bridges[number].kind == "binding":
-            continue
-        cut = Floods(federation, before=floods, cut=(number,))
-        if any(
-            before == Verdict.DELIVERED and cut.fate_of(pair, before) != Verdict.DELIVERED
-            for pair, before in zip(pairs, usual, strict=True)
-        ):
-            only.append(number)
+    numbers = sorted(set(connections_of(federation)))
+    if len(numbers) * len(asked.pairs) <= MOST_LOOKED_AT:
+        only = [one for one in numbers if _cuts(asked, one)] if not halt[0] else []
+    else:
+        only = sorted(_only_ways(asked))
     if only:
         named = ", ".join(bridge_words(federation, one) for one in only[:NAMED])
         more = f" and {len(only) - NAMED} more" if len(only) > NAMED else ""
@@ -128,6 +102,38 @@ def _connections(
             "note",
             {"connections": [bridge_words(federation, one) for one in only]},
         )
+
+
+def _cuts(asked: Asked, number: int) -> bool:
+    """Whether something is not served while a connection is away."""
+    federation = asked.floods.federation
+    if federation.bridges[number].kind == "binding":
+        return False
+    fates = asked.fates(Floods(federation, before=asked.floods, cut=(number,)))
+    served = asked.usual == Verdict.DELIVERED
+    return bool((served & (fates != Verdict.DELIVERED)).any())
+
+
+def _only_ways(asked: Asked) -> set[int]:
+    """Connections on the way of something that comes by one way only.
+
+    That is all of them where bridges make a tree. Where something comes by several ways that share
+    a connection, or a limit keeps another way closed, trying would tell more, and take too long.
+    """
+    floods, found = asked.floods, set()
+    for source, name in asked.by_flood:
+        made = floods.of(source, name)
+        passed = set()
+        for place in made.came_from:
+            step: Place | None = place
+            if made.copies.get((place.broker, place.name)) != 1 or place.broker not in asked.by_end:
+                continue
+            while step is not None and step not in passed:
+                passed.add(step)
+                if step.bridge != SOURCE:
+                    found.add(floods.bridges.connections[step.bridge])
+                step = made.came_from[step]
+    return found
 
 
 def backup_addresses(federation: Federation) -> Iterator[Finding]:

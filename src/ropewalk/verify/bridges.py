@@ -17,12 +17,13 @@ from ropewalk.findings import Finding
 from ropewalk.routing.ground import connected_parts
 from ropewalk.routing.scenarios import Scenarios
 from ropewalk.routing.trees import Longs
+from ropewalk.verify.asked import Asked, Other
 from ropewalk.verify.bridge_faults import bridge_findings
 from ropewalk.verify.bridge_single import backup_addresses, single_points
 from ropewalk.verify.check import Check
 from ropewalk.verify.demand import Demand
 from ropewalk.verify.flood import connections_of, far_ends
-from ropewalk.verify.floods import Floods, bridged_pairs
+from ropewalk.verify.floods import Floods
 from ropewalk.verify.verdicts import Verdict
 
 MOST_TURNED = 200
@@ -98,26 +99,25 @@ def flooding_of(
     if not federation.bridges:
         return Flooding(fates, bridged, stranded)
     floods = Floods(federation)
-    pairs = list(bridged_pairs(floods, bridged))
-    usual = [floods.fate_of(pair) for pair in pairs]
-    fates[:] = np.bincount(usual, minlength=len(Verdict))
-    others: list[tuple[Floods, list[Verdict]]] = []
+    asked = Asked(floods, bridged)
+    fates[:] = asked.counts(asked.usual)
+    others: list[Other] = []
     for k in np.flatnonzero(np.diff(scenarios.first_broker)).tolist():
         down = tuple(scenarios.broker_names[b] for b in scenarios.down(k).brokers)
         if halt[0]:
             break
         damaged = Floods(federation, down, before=floods)
-        found = [damaged.fate_of(*one) for one in zip(pairs, usual, strict=True)]
-        fates[k] = np.bincount(found, minlength=len(Verdict))
-        stranded[k] = sum(damaged.stranded(*one[:2]) for one in pairs)
+        found = asked.fates(damaged)
+        fates[k] = asked.counts(found)
+        stranded[k] = sum(damaged.stranded(*asked.pairs[i][:2]) for i in asked.at(down))
         others.append((damaged, found))
     for connected in turned(federation):
         if halt[0]:
             break
         other = Floods(federation, before=floods, connected=connected)
-        others.append((other, [other.fate_of(*one) for one in zip(pairs, usual, strict=True)]))
-    findings = list(bridge_findings(floods, pairs, usual, others))
-    findings += single_points(floods, pairs, usual, others, halt)
+        others.append((other, asked.fates(other)))
+    findings = list(bridge_findings(asked, others))
+    findings += single_points(asked, others, halt)
     findings += backup_addresses(federation)
     return Flooding(fates, bridged, stranded, findings)
 

@@ -73,6 +73,11 @@ class Flood:
         return frozenset(place.broker for place in self.came_from.values() if place is not None)
 
     @cached_property
+    def crossed(self) -> frozenset[int]:
+        """Bridges that copies came by, and those that held one back."""
+        return frozenset(place.bridge for place in self.came_from) - {SOURCE} | self.stopped
+
+    @cached_property
     def brokers(self) -> frozenset[str]:
         """Every broker it gets to."""
         return frozenset(broker for broker, _ in self.copies)

@@ -57,10 +57,15 @@ class Floods:
     def _untouched(self, old: Flood) -> bool:
         """Whether a flood is as it was: what is down now carried nothing of it on."""
         if self.connected or self.cut:
-            return False
+            numbers = {*self.connected, *self.cut}
+            return numbers.isdisjoint(self.bridges.connections[one] for one in old.crossed)
         if not old.met.intersection(self.down):
             return True
         return not self._moved and not old.senders.intersection(self.down)
+
+    def other_than(self, usual: "Floods") -> bool:
+        """Whether any flood that was made is another than usual: the rest has been told."""
+        return any(usual.of(*key) is not made for key, made in self._made.items())
 
     @property
     def when(self) -> str:
@@ -76,16 +81,6 @@ class Floods:
         if topic not in self._examples:
             self._examples[topic] = examples(self, topic)
         return self._examples[topic]
-
-    def fate_of(self, pair: Pair, usual: Verdict | None = None) -> Verdict:
-        """The fate of a pair; what it is usually, if nothing that matters is other now."""
-        source, to, t = pair
-        alike = self.before is not None and not {source, to}.intersection(self.down)
-        if usual is not None and self.before is not None and alike:
-            names = self.owed(self.topics[t], to)
-            if all(self.of(source, one) is self.before.of(source, one) for one in names):
-                return usual
-        return self.fate(source, to, self.topics[t])
 
     def unlimited(self) -> "Floods":
         """The same floods if no bridge counted hops."""

@@ -36,6 +36,7 @@ class Joined:
 def join(name: str, drafts: Drafts, said: Said | None = None) -> Joined:
     """All drafts as one federation; what does not fit together is noted in the drafts."""
     directory = Directory(drafts, said)
+    _same_cluster(directory, drafts)
     bridges = [
         made
         for one in drafts.bridges
@@ -56,6 +57,19 @@ def join(name: str, drafts: Drafts, said: Said | None = None) -> Joined:
         topics=topics,
     )
     return Joined(federation, directory.meant)
+
+
+def _same_cluster(directory: Directory, drafts: Drafts) -> None:
+    """RabbitMQ tells clusters apart by their names only: copied definitions lose messages."""
+    first: dict[str, BrokerDraft] = {}
+    for one in directory.brokers.values():
+        other = (
+            first.setdefault(one.cluster, one) if one.make == "rabbitmq" and one.cluster else one
+        )
+        if other.host != one.host:
+            what = f"cluster_name {shown(one.cluster)} is that of {other.host}, too ({other.where})"
+            why = "federation takes them for one cluster and drops or splits messages"
+            drafts.warn(one.where, "C020", f"{what}: {why}: give each cluster its own name")
 
 
 def _used(site: str, brokers: Mapping[str, Broker]) -> bool:
@@ -82,12 +96,12 @@ def _url(one: BrokerDraft, directory: Directory) -> str | None:
     known = directory.url(one)
     if known is None:
         return None
-    host, port = known
+    host, port, secure = known
     host = host or "0.0.0.0"  # noqa: S104 - that is what a file without a host means
     if set(host) & set("@=/?# \t"):
         return None
     shown_host = f"[{host}]" if ":" in host else host
-    return f"{SCHEMES[one.make][one.secure]}://{shown_host}:{port}" if port else None
+    return f"{SCHEMES[one.make][secure]}://{shown_host}:{port}" if port else None
 
 
 def _bridge(one: BridgeDraft, directory: Directory, drafts: Drafts) -> Iterable[Bridge | None]:

@@ -14,7 +14,7 @@ from ropewalk.federation.readers.mapping import Mapping as Said
 from ropewalk.federation.readers.mapping import read_mapping
 from ropewalk.federation.readers.mosquitto import read_mosquitto
 from ropewalk.federation.readers.nats import read_nats
-from ropewalk.federation.readers.rabbitmq import read_rabbitmq
+from ropewalk.federation.readers.rabbitmq import read_erlang, read_rabbitmq, read_rabbitmq_conf
 from ropewalk.federation.readers.recognise import Family
 from ropewalk.federation.readers.sources import Read, beside, parsed_file, sources, text_of
 from ropewalk.federation.readers.whose import as_name
@@ -29,6 +29,8 @@ GENERIC = re.compile(
     re.IGNORECASE,
 )
 """Names of files that say nothing about whose they are: the folder's name is taken."""
+BESIDE = ("rabbitmq-conf", "erlang")
+"""Files of a server that stand beside its definitions."""
 _INCLUDES = re.compile(
     r"^\s*include(?:_dir)?[\s:=]+['\"]?([^'\"\n;]+?)['\"]?\s*;?\s*$", re.MULTILINE
 )
@@ -127,7 +129,7 @@ def _drafted(read: Sequence[Read], drafts: Drafts, said: Said | None) -> list[Na
     included = {path for one in read for path in _included(one)}
     known: dict[str, str] = {}
     natives = []
-    for one in read:
+    for one in sorted(read, key=lambda each: each.family in BESIDE):
         if one.path.resolve() in included:
             continue
         if one.family == "federation":
@@ -137,7 +139,8 @@ def _drafted(read: Sequence[Read], drafts: Drafts, said: Said | None) -> list[Na
         host = _host(one, said, known)
         parts: dict[str, str] = {}
         _READERS[one.family](one, host, drafts, parts)
-        natives.append(Native(host, one.family, one.file, one.text, parts))
+        if one.family not in BESIDE:
+            natives.append(Native(host, one.family, one.file, one.text, parts))
     return natives
 
 
@@ -157,6 +160,11 @@ def _host(one: Read, said: Said | None, known: dict[str, str]) -> str:
     told = said.name_of(one.file) if said is not None else None
     if told is not None:
         return told
+    if one.family in BESIDE:
+        # The server's settings, beside its definitions.
+        near = [name for name, file in known.items() if Path(file).parent == one.path.parent]
+        if len(near) == 1:
+            return near[0]
     stem = one.path.name.partition(".")[0] or one.path.name
     folder = one.path.resolve().parent.name
     names = [folder, f"{folder}_{stem}"] if GENERIC.match(stem) else [stem, f"{folder}_{stem}"]
@@ -225,5 +233,9 @@ _READERS: Mapping[Family, Callable[[Read, str, Drafts, dict[str, str]], None]] =
     "mosquitto": _mosquitto,
     "nats": _nats,
     "rabbitmq": _rabbitmq,
+    "rabbitmq-conf": lambda one, host, drafts, _: read_rabbitmq_conf(
+        one.text, one.file, host, drafts
+    ),
+    "erlang": lambda one, host, drafts, _: read_erlang(one.text, one.file, host, drafts),
     "asyncapi": _asyncapi,
 }

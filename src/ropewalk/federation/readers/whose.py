@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from ipaddress import ip_address
+from pathlib import PurePath
 from typing import Protocol
 
 from ropewalk.federation.names import is_name
@@ -57,6 +59,11 @@ class Directory:
 
     def _add(self, one: BrokerDraft) -> None:
         other = self.brokers.get(one.name)
+        if other is not None and _one_server(one, other):
+            self.brokers[one.name] = merged = _merged(other, one)
+            spaces = self._servers[other.host]
+            spaces[spaces.index(other)] = merged
+            return
         if other is not None:
             what = f"a broker {one.name} is described at {other.where} as well"
             self._drafts.fault(
@@ -70,12 +77,12 @@ class Directory:
         """A server's virtual hosts or accounts."""
         return self._servers[server]
 
-    def url(self, draft: BrokerDraft) -> tuple[str, int] | None:
-        """Where a broker can be reached: as others say, else where it says that it listens."""
+    def url(self, draft: BrokerDraft) -> tuple[str, int, bool] | None:
+        """Host, port and whether with TLS: as others say, else where it says that it listens."""
         known = self._known_as.get(draft.name)
         if known is not None and (known.make == draft.make):
-            return known.host, known.port
-        return draft.listens[0] if draft.listens else None
+            return known.host, known.port, known.secure
+        return (*draft.listens[0], draft.secure) if draft.listens else None
 
     def broker(self, address: Address, holder: BrokerDraft | None) -> str:
         """The broker that an address means, which may be a new one."""
@@ -198,9 +205,27 @@ class Directory:
             host=server,
             space=address.space,
             listens=spaces[0].listens,
+            secure=spaces[0].secure,
         )
         self._add(made)
         return made.name
+
+
+def _one_server(one: BrokerDraft, other: BrokerDraft) -> bool:
+    """Whether two files of a folder describe one server: rabbitmq.conf and its definitions."""
+    folders = {PurePath(each.where.file).parent for each in (one, other)}
+    files = {each.where.file for each in (one, other)}
+    return one.make == other.make == "rabbitmq" and len(folders) == 1 and len(files) == 2
+
+
+def _merged(one: BrokerDraft, other: BrokerDraft) -> BrokerDraft:
+    return replace(
+        one,
+        listens=tuple(dict.fromkeys((*one.listens, *other.listens))),
+        aliases=tuple(dict.fromkeys((*one.aliases, *other.aliases))),
+        cluster=one.cluster or other.cluster,
+        secure=one.secure or other.secure,
+    )
 
 
 def _described(one: BrokerDraft) -> bool:

@@ -169,8 +169,10 @@ def bridges(federation: Federation) -> Iterator[Fault]:
                 yield Fault(code="F025", path=(*path, "patterns", j), what=what, advice=advice)
         for j, address in enumerate(bridge.addresses):
             at: Path = (*path, "addresses", j)
+            if address in federation.brokers:
+                continue
             if "@" in address or "=" in address:
                 yield _secret_in("addresses", at)
-            elif ":" not in address and address not in federation.brokers:
+            elif ":" not in address:
                 missing = unknown("broker", address, federation.brokers, at, "brokers")
                 yield replace(missing, advice="write a broker's name, or HOST:PORT")

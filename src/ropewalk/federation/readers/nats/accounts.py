@@ -147,9 +147,10 @@ def _import(name: str, one: Block, found: Accounts, exports: list[Export]) -> No
     if not _allowed(name, kind, exporter, subject, one, found, exports):
         return
     if kind == "stream" and before and to:
-        what = "a stream import has a prefix or a to, and not both: remove one"
-        drafts.fault(one.where, "C005", what)
-        return
+        what = (
+            "with a prefix and a to the server refuses this import or passes over its to, by chance"
+        )
+        drafts.warn(one.where, "C020", f"{what}: remove one of them")
     how = (
         prefixed(subject, before)
         if before and kind == "stream"

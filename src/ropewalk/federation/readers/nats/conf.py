@@ -149,7 +149,7 @@ def _spaces(accounts: Accounts, leafs: Leafs) -> list[str]:
     bound = [one.account for one in leafs.remotes] + [one for one, _ in leafs.logins]
     joined = [end for one in accounts.imports for end in (one.importer, one.exporter)]
     part = unique([*accounts.with_users, *bound, *joined])
-    if accounts.global_used or not part:
+    if accounts.global_used or "" in part or not part:
         part = unique(["", *part])
     return [one for one in part if not accounts.is_system(one)]
 

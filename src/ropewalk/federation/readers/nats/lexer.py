@@ -27,10 +27,7 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 _IP_REST = re.compile(r"[\d.:-]*")
 _HEX = re.compile(r"[0-9a-fA-F]{2}")
 _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", '"': '"', "\\": "\\"}
-_WORDS = {
-    **dict.fromkeys(("true", "yes", "on"), True),
-    **dict.fromkeys(("false", "no", "off"), False),
-}
+_WORDS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 _SIZES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "p": 10**15, "e": 10**18}
 _SIZES |= {
     unit + tail: 1024**power for power, unit in enumerate("kmgtpe", 1) for tail in ("b", "i", "ib")
