@@ -35,6 +35,8 @@ def test_commands_print_what_the_page_says(
         ran = ropewalk(*arguments)
         printed = ran.out.strip()
         said = re.search(r"^\d+ (findings?|notes?);", expected, re.MULTILINE)
+        if arguments[0] == "verify" and " error " not in expected:
+            said = None  # warnings alone are ok
         refused = re.search(" error (F|Q003|Q005)", expected) is not None
         assert expected == "" or ran.code == (2 if refused else 1 if said else 0), command
         if expected:

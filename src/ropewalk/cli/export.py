@@ -46,13 +46,13 @@ def export(
         with progress(f"writing configurations of {path}"):
             reading = read_from([path], mapping=mapping)
             federation = reading.federation if reading else load_from(path, max_mb=MAX_YAML_MB)
-            originals = (
-                {one.server: one.text for one in reading.natives}
-                if reading
-                else _originals(federation)
-            )
+            files = _files(federation)
+            if reading is None and files:
+                reading = read_from(files, mapping=mapping, name=federation.name)
+            originals = {one.server: one.text for one in reading.natives} if reading else {}
+            before = reading.federation if reading else None
             design = native_design(federation)
-            written = write_native(design.federation, originals)
+            written = write_native(design.federation, originals, before)
             changed = _read_again(design.federation, written)
         left = [*design.left, *(f"{one.server}: {text}" for one in written for text in one.left)]
         if out is not None:
@@ -83,17 +83,11 @@ def _text(summary: Mapping[str, object], written: Sequence["Written"]) -> str:
     return "\n".join(lines)
 
 
-def _originals(federation: "Federation") -> dict[str, str]:
+def _files(federation: "Federation") -> list[Path]:
     """The files that a federation was read from, as far as they are still there."""
-    found: dict[str, str] = {}
-    files: dict[str, str] = {}
-    for name, one in federation.brokers.items():
-        file = one.written.get("entry", "").rpartition(":")[0]
-        server = one.server or name
-        # A broker that only an address speaks of was read from another one's file.
-        if file and files.setdefault(file, server) == server and Path(file).is_file():
-            found[server] = Path(file).read_text(encoding="utf-8-sig", errors="replace")
-    return found
+    places = [one.written.get("entry", "") for one in federation.brokers.values()]
+    files = dict.fromkeys(place.rpartition(":")[0] for place in places)
+    return [Path(one) for one in files if one and Path(one).is_file()]
 
 
 def _read_again(federation: "Federation", written: Sequence["Written"]) -> list[str]:

@@ -176,10 +176,13 @@ def _full(bridge: Bridge, way: str, patterns: Iterable[str]) -> list[str]:
 
 
 def _block(one: _Block, kept: Sequence[str], tells: list[str]) -> list[str]:
+    topics = [line for bridge in one.bridges for line in _topic_lines(bridge, tells)]
+    if not topics:
+        return [f"# connection {one.name}: none of its topics can be written here"]
     lines = [f"connection {one.name}", f"address {' '.join(one.addresses)}"]
     if one.bridges[0].choice != "first":
         lines.append("round_robin true")
-    lines += [line for bridge in one.bridges for line in _topic_lines(bridge, tells)]
+    lines += topics
     if _unsubscribes(one.bridges):
         lines.append("bridge_attempt_unsubscribe false")
     return [*lines, *_private(one, kept)]
@@ -191,7 +194,7 @@ def _topic_lines(bridge: Bridge, tells: list[str]) -> Iterator[str]:
         if any(set(one) & set(' \t\r\n"') or one.startswith("#") for one in (local, remote)):
             tells.append(f"{local}{pattern} is left out: a prefix has no spaces or quotes there")
             continue
-        if set(pattern) & set('\t\r\n"'):
+        if set(pattern) & set("\t\r\n") or pattern[:1] == '"' or {'"', " "} <= set(pattern):
             tells.append(f"{local}{pattern} is left out: names have no tabs or quotes there")
             continue
         shown = pattern

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from ropewalk.export.meaning import Carried, carried
 from ropewalk.export.mosquitto import write_mosquitto
 from ropewalk.export.nats import write_nats
 from ropewalk.export.rabbitmq import write_rabbitmq
@@ -48,13 +49,31 @@ def servers_of(federation: Federation) -> dict[str, str]:
     return found
 
 
+def _same(server: str, one: Federation, other: Federation) -> bool:
+    def held(federation: Federation) -> set[Carried]:
+        names = {
+            name for name, each in federation.brokers.items() if (each.server or name) == server
+        }
+        return {key for key in carried(federation) if key[0] in names}
+
+    return held(one) == held(other)
+
+
 def write_native(
-    federation: Federation, originals: Mapping[str, str] | None = None
+    federation: Federation,
+    originals: Mapping[str, str] | None = None,
+    before: Federation | None = None,
 ) -> list[Written]:
-    """Every server's configuration; what was read of it and is not modelled is kept as it was."""
+    """Every server's configuration; what was read of it and is not modelled is kept as it was.
+
+    `before` is what the originals say: where a server's bridges are those, so is its file.
+    """
     made = []
     for server, make in servers_of(federation).items():
         original = (originals or {}).get(server)
+        if original is not None and before is not None and _same(server, federation, before):
+            made.append(Written(server, f"{server}/{FILES[make]}", original, (), original))
+            continue
         text, left = _WRITERS[make](federation, server, original)
         made.append(Written(server, f"{server}/{FILES[make]}", text, tuple(left), original))
     return made

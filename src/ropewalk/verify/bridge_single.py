@@ -53,7 +53,8 @@ def _broker(floods: Floods, damaged: Floods, lost: Sequence[Pair]) -> Finding:
     way = found.way(ends[0]) if ends else []
     through = [one.bridge for one in way[1:] if _touches(federation.bridges[one.bridge], hub)]
     number = through[0] if through else 0
-    more = f" (and {len(lost) - 1} more pairs)" if len(lost) > 1 else ""
+    others = len(lost) - 1
+    more = f" (and {others} more pair{'s' if others > 1 else ''})" if others else ""
     held = federation.bridges[number]
     knows = len(far_ends(held, federation.brokers)) < 2
     why = f": {bridge_words(federation, number)} knows no other address" if knows else ""

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, count
 from pathlib import Path
 
 from ropewalk.errors import ConfigurationError
@@ -29,6 +30,7 @@ GENERIC = re.compile(
     re.IGNORECASE,
 )
 """Names of files that say nothing about whose they are: the folder's name is taken."""
+_ASYNCAPI = re.compile(rb"^[\"']?asyncapi[\"']?\s*:", re.MULTILINE)
 BESIDE = ("rabbitmq-conf", "erlang")
 """Files of a server that stand beside its definitions."""
 _INCLUDES = re.compile(
@@ -99,7 +101,7 @@ def is_native(path: Path) -> bool:
         tables = any(path.glob("*.parquet"))
         return not tables and any(one.family != "federation" for one in sources([path], Drafts()))
     if path.suffix.lower() in (".yaml", ".yml"):
-        return b"asyncapi" in _beginning(path)
+        return _ASYNCAPI.search(_beginning(path)) is not None
     if path.suffix.lower() == ".json":
         return all(one.family != "federation" for one in sources([path], Drafts()))
     return path.suffix.lower() in (".conf", ".config", ".cfg")
@@ -168,12 +170,11 @@ def _host(one: Read, said: Said | None, known: dict[str, str]) -> str:
     stem = one.path.name.partition(".")[0] or one.path.name
     folder = one.path.resolve().parent.name
     names = [folder, f"{folder}_{stem}"] if GENERIC.match(stem) else [stem, f"{folder}_{stem}"]
-    numbered = (f"{names[-1]}_{i}" for i in range(2, 100_000))
-    for name in (*names, *numbered):
+    for name in chain(names, (f"{names[-1]}_{i}" for i in count(2))):
         made = as_name(name)
         if known.setdefault(made, one.file) == one.file:
             return made
-    return as_name(one.file)
+    raise AssertionError("numbers do not end")
 
 
 def _name(paths: Sequence[Path]) -> str:
