@@ -6,6 +6,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -35,7 +36,7 @@ TOKENS = [
 ]
 
 
-def mutated(text, rnd, tokens=TOKENS):
+def mutated(text: Any, rnd: random.Random, tokens: Any = TOKENS) -> Any:
     for _ in range(rnd.randint(1, 5)):
         at = rnd.randrange(len(text) + 1)
         way = rnd.random()
@@ -50,7 +51,7 @@ def mutated(text, rnd, tokens=TOKENS):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_the_server_and_we_agree_on_syntax(seed, tmp_path):
+def test_the_server_and_we_agree_on_syntax(seed: int, tmp_path: Path) -> None:
     rnd = random.Random(seed)
     path = tmp_path / "nats.conf"
     for _ in range(50):
@@ -67,7 +68,7 @@ def test_the_server_and_we_agree_on_syntax(seed, tmp_path):
         assert ours.broken == bool(SYNTAX.search(done.stderr)), (seed, text, done.stderr)
 
 
-def check(text, files):
+def check(text: Any, files: Any) -> Any:
     drafts = Drafts()
     read_nats(text, "a.conf", "a", drafts, include=files.get)
     names = {one.name for one in drafts.brokers}
@@ -75,16 +76,16 @@ def check(text, files):
     for one in drafts.bridges:
         assert one.at in names
         assert not isinstance(one.far, str) or one.far in names
-    for one in drafts.findings:
-        assert one.where.file
-        assert one.where.line > 0 or "empty" in one.message or not text.strip()
-        assert "\n" not in one.message
+    for told in drafts.findings:
+        assert told.where.file
+        assert told.where.line > 0 or "empty" in told.message or not text.strip()
+        assert "\n" not in told.message
     assert not drafts.faults or all(one.code[0] == "C" for one in drafts.faults)
     return drafts
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_no_text_raises(seed):
+def test_no_text_raises(seed: int) -> None:
     rnd = random.Random(seed)
     lines = [line for text in TEXTS for line in text.splitlines()]
     words = [word for text in TEXTS for word in text.split()]
@@ -109,7 +110,7 @@ def test_no_text_raises(seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_secrets_stay_where_they_are(seed):
+def test_secrets_stay_where_they_are(seed: int) -> None:
     """Whatever is around it: a user, password or token is in no draft and in no finding."""
     rnd = random.Random(seed)
     secret = "GeHeIm"
@@ -133,7 +134,7 @@ def test_secrets_stay_where_they_are(seed):
         assert secret not in repr(drafts.bridges)
 
 
-def plain(drafts):
+def plain(drafts: Any) -> Any:
     nowhere = Where("")
     brokers = [replace(one, where=nowhere) for one in drafts.brokers]
     bridges = [
@@ -150,14 +151,14 @@ def plain(drafts):
     return sorted(map(repr, brokers)), sorted(map(repr, bridges))
 
 
-def subject(rnd):
+def subject(rnd: random.Random) -> Any:
     levels = [rnd.choice(["a", "b", "c", "*"]) for _ in range(rnd.randint(1, 3))]
     return ".".join([*levels, ">"] if rnd.random() < 0.4 else levels)
 
 
-def server(rnd):
+def server(rnd: random.Random) -> Any:
     """A configuration that the server accepts."""
-    made = {"port": 4222, "server_name": "a"}
+    made: dict[str, Any] = {"port": 4222, "server_name": "a"}
     if rnd.random() < 0.6:
         made["cluster"] = {"name": "c", "port": 6222}
         made["cluster"]["routes"] = [f"nats://u:p@r{i}.net:6222" for i in range(rnd.randint(0, 3))]
@@ -170,7 +171,7 @@ def server(rnd):
                 for i in range(rnd.randint(0, 3))
             ],
         }
-    accounts = {}
+    accounts: dict[str, Any] = {}
     if rnd.random() < 0.6:
         for name in ("A", "B"):
             accounts[name] = {"users": [{"user": name, "password": "p"}]}
@@ -183,7 +184,9 @@ def server(rnd):
         made["accounts"] = accounts
     remotes = []
     for i in range(rnd.randint(0, 3)):
-        remote = {"urls": [f"nats://u:p@h{i}-{k}.net:7422" for k in range(rnd.randint(1, 3))]}
+        remote: dict[str, Any] = {
+            "urls": [f"nats://u:p@h{i}-{k}.net:7422" for k in range(rnd.randint(1, 3))]
+        }
         if accounts and rnd.random() < 0.7:
             remote["account"] = rnd.choice(["A", "B"])
         if rnd.random() < 0.5:
@@ -198,7 +201,7 @@ def server(rnd):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_what_is_written_says_what_was_read(seed, tmp_path):
+def test_what_is_written_says_what_was_read(seed: int, tmp_path: Path) -> None:
     rnd = random.Random(seed)
     for i in range(10):
         text = dump(server(rnd))

@@ -216,3 +216,18 @@ def test_a_connection_that_takes_any_address_may_be_at_the_other_one() -> None:
     found = hub_and_sites(choice="any", backup=True).findings
     (gap,) = [one for one in found if one.code == "V014"]
     assert "while leaf up of one is connected to spare" in gap.message
+
+
+def test_a_circle_of_leaf_nodes_is_told_with_the_connection_that_closes_it() -> None:
+    federation = Federation(
+        name="f",
+        brokers={name: Broker() for name in "ABCD"},
+        bridges=joined("leaf", "AB", "BC", "CA", "DA"),
+        topics={"t": Topic(publishers=("A",), subscribers=("B", "C", "D"))},
+    )
+    found = verify(federation, failures=[]).findings
+    (told,) = [one for one in found if one.code == "V018"]
+    assert "leaf A of C closes a circle: C > A > B > C" in told.message
+    assert "V013" not in {one.code for one in found}
+    line = replace(federation, bridges=joined("leaf", "AB", "BC", "DA"))
+    assert "V018" not in {one.code for one in verify(line, failures=[]).findings}

@@ -4,6 +4,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,28 +21,28 @@ SERVER = Path(sys.executable).parent / "nats-server"
 EXAMPLES = Path("examples/native/nats")
 
 
-def read(text, files=None, file="a.conf", host="a"):
+def read(text: Any, files: Any = None, file: Any = "a.conf", host: Any = "a") -> Any:
     drafts = Drafts()
     read_nats(text, file, host, drafts, include=(files or {}).get)
     return drafts
 
 
-def told(drafts, code):
+def told(drafts: Any, code: Any) -> Any:
     return [str(one) for one in drafts.findings if one.code == code]
 
 
-def parsed(text, files=None, **options):
+def parsed(text: Any, files: Any = None, **options: Any) -> Any:
     return parse_nats(text, "a.conf", include=(files or {}).get, **options)
 
 
-def accepted(text, tmp_path):
+def accepted(text: Any, tmp_path: Path) -> Any:
     path = tmp_path / "nats.conf"
     path.write_text(text, newline="")
     done = subprocess.run([SERVER, "-t", "-c", path], capture_output=True, text=True, timeout=20)
     return done.returncode == 0, done.stderr
 
 
-def at(host, port, line, space="", secure=False):
+def at(host: Any, port: Any, line: Any, space: Any = "", secure: Any = False) -> Any:
     where = Where("a.conf", line)
     return Address(host=host, port=port, where=where, make="nats", space=space, secure=secure)
 
@@ -73,7 +74,7 @@ def at(host, port, line, space="", secure=False):
         ("a: nats://u:p@h:1", {"a": "nats://u:p@h:1"}),
     ],
 )
-def test_values_are_what_the_server_takes_them_for(text, value):
+def test_values_are_what_the_server_takes_them_for(text: Any, value: Any) -> None:
     found = parsed(text)
     assert not found.broken
     assert found.value == value
@@ -100,13 +101,13 @@ def test_values_are_what_the_server_takes_them_for(text, value):
         ("a: 2026-13-31T12:00:00Z", 1),
     ],
 )
-def test_what_the_server_refuses_has_a_fault_with_its_line(text, line):
+def test_what_the_server_refuses_has_a_fault_with_its_line(text: Any, line: Any) -> None:
     found = parsed(text)
     assert [one.code for one in found.findings] == ["C003"]
     assert found.findings[0].where.line == line
 
 
-def test_places_name_the_file_that_a_value_is_in():
+def test_places_name_the_file_that_a_value_is_in() -> None:
     files = {"sub/b.conf": "x: 1\ncluster {\n include c.conf }\n", "sub/c.conf": "\nname: n"}
     found = parse_nats("a: 1\ninclude 'sub/b.conf'\n", "etc/a.conf", include=files.get)
     assert found.value == {"a": 1, "x": 1, "cluster": {"name": "n"}}
@@ -116,7 +117,7 @@ def test_places_name_the_file_that_a_value_is_in():
     assert found.included == ["sub/b.conf", "sub/c.conf"]
 
 
-def test_includes_that_go_in_a_circle_are_a_fault():
+def test_includes_that_go_in_a_circle_are_a_fault() -> None:
     files = {"b.conf": "include ./c.conf", "c.conf": "x: 1\ninclude b.conf"}
     found = parsed(
         "include ./b.conf", {**files, "./b.conf": files["b.conf"], "./c.conf": files["c.conf"]}
@@ -125,20 +126,20 @@ def test_includes_that_go_in_a_circle_are_a_fault():
     assert found.broken
 
 
-def test_an_include_that_is_not_here_is_a_note():
+def test_an_include_that_is_not_here_is_a_note() -> None:
     drafts = read("port: 4222\ninclude missing.conf\n")
     assert not drafts.faults
     assert "a.conf:2: C006 include missing.conf: the file is not here" in told(drafts, "C006")[0]
 
 
-def test_includes_without_end_are_cut():
+def test_includes_without_end_are_cut() -> None:
     found = parse_nats(
         "include x", "a.conf", include=lambda path: f"include {path}x\ninclude {path}y"
     )
     assert "C006" in {one.code for one in found.findings}
 
 
-def test_variables_of_the_environment_stay_as_they_are_written():
+def test_variables_of_the_environment_stay_as_they_are_written() -> None:
     found = parsed("server_name: $NAME\n")
     assert found.value == {"server_name": "$NAME"}
     assert isinstance(found.value["server_name"], Unset)
@@ -148,7 +149,7 @@ def test_variables_of_the_environment_stay_as_they_are_written():
     assert told(read("server_name: ${NAME}\n"), "C006")[0].endswith("write $NAME")
 
 
-def test_a_key_that_is_written_twice_counts_once():
+def test_a_key_that_is_written_twice_counts_once() -> None:
     drafts = read("port: 1\nport: 2\n")
     assert told(drafts, "C020") == [
         "a.conf:2: C020 port stands at a.conf:1 as well: only this one counts"
@@ -161,7 +162,7 @@ def test_a_key_that_is_written_twice_counts_once():
 # --- brokers -----------------------------------------------------------------------------------
 
 
-def test_a_server_alone_is_one_broker_without_topics():
+def test_a_server_alone_is_one_broker_without_topics() -> None:
     drafts = read("server_name: n1\nlisten: 10.0.0.1:4333\nclient_advertise: n1.example.net:4222\n")
     assert drafts.brokers == [
         BrokerDraft(
@@ -172,7 +173,7 @@ def test_a_server_alone_is_one_broker_without_topics():
     assert not drafts.bridges + drafts.topics + drafts.findings
 
 
-def test_ports_of_all_kinds_of_peers_are_known():
+def test_ports_of_all_kinds_of_peers_are_known() -> None:
     drafts = read(
         "net: h\nPORT: 1\ncluster { port: 2, name: c }\nleaf { listen: 3 }\nmqtt { port: 4 }\nws { listen: 'x:5' }\ngateway { name: c, listen: '0.0.0.0:6' }"
     )
@@ -180,7 +181,7 @@ def test_ports_of_all_kinds_of_peers_are_known():
     assert drafts.brokers[0].cluster == "c"
 
 
-def test_accounts_are_brokers_if_they_have_users_or_take_part():
+def test_accounts_are_brokers_if_they_have_users_or_take_part() -> None:
     drafts = read(
         "accounts {\n A { users: [{user: u, password: p}] }\n B { }\n"
         " C { exports: [{stream: 'x'}] }\n D { imports: [{stream: {account: C, subject: x}}] }\n"
@@ -199,7 +200,7 @@ def test_accounts_are_brokers_if_they_have_users_or_take_part():
 # --- routes and gateways ------------------------------------------------------------------------
 
 
-def test_each_route_is_a_bridge_and_its_user_is_nowhere():
+def test_each_route_is_a_bridge_and_its_user_is_nowhere() -> None:
     drafts = read(
         "cluster {\n name: c\n port: 6222\n routes = [\n  nats-route://me:geheim@b:6222\n  'tls://c.example.net:6333'\n ]\n}\n"
     )
@@ -215,7 +216,7 @@ def test_each_route_is_a_bridge_and_its_user_is_nowhere():
     assert "geheim" not in repr(drafts)
 
 
-def test_gateways_without_the_own_one_are_bridges():
+def test_gateways_without_the_own_one_are_bridges() -> None:
     drafts = read(
         "gateway {\n name: A\n port: 7222\n tls { }\n gateways: [\n  {name: A, url: nats://a:7222}\n"
         "  {name: B, urls: [nats://b1:7222, nats://b2:7222]}\n ]\n}\n"
@@ -258,7 +259,7 @@ def test_gateways_without_the_own_one_are_bridges():
         ("port: 1\nPort: 1", "same setting"),
     ],
 )  # fmt: skip
-def test_what_the_server_does_otherwise_is_told(text, words):
+def test_what_the_server_does_otherwise_is_told(text: Any, words: Any) -> None:
     drafts = read(text)
     assert not drafts.faults
     assert any(words in one for one in told(drafts, "C020")), drafts.findings
@@ -267,7 +268,7 @@ def test_what_the_server_does_otherwise_is_told(text, words):
 # --- leaf nodes --------------------------------------------------------------------------------
 
 
-def leaf(line, **fields):
+def leaf(line: Any, **fields: Any) -> Any:
     fields = {
         "far": (at("h", 7422, line),),
         "name": "h",
@@ -281,14 +282,14 @@ def leaf(line, **fields):
     )  # fmt: skip
 
 
-def test_a_leaf_node_is_a_bridge_of_the_global_account():
+def test_a_leaf_node_is_a_bridge_of_the_global_account() -> None:
     drafts = read("leafnodes {\n remotes = [ {url: nats-leaf://u:geheim@h} ]\n}\n")
     assert drafts.bridges == [leaf(2)]
     assert "depends on the user" in told(drafts, "C010")[0]
     assert "geheim" not in repr(drafts)
 
 
-def test_what_is_denied_makes_two_ways():
+def test_what_is_denied_makes_two_ways() -> None:
     drafts = read(
         "leafnodes {\n remotes = [ {url: 'nats://h:7422', account: A, deny_exports: [a.>, b], deny_import: 'c.*.d'} ]\n}\n"
         "accounts { A { } }\n"
@@ -303,14 +304,14 @@ def test_what_is_denied_makes_two_ways():
     assert [(one.direction, one.excepts) for one in same.bridges] == [("both", ("x",))]
 
 
-def test_urls_in_their_order_are_taken_one_after_the_other():
+def test_urls_in_their_order_are_taken_one_after_the_other() -> None:
     drafts = read(
         "leaf { remotes: [\n{urls: [nats://h:7422, nats://i:7422], no_randomize: true}] }"
     )
     assert drafts.bridges == [leaf(2, far=(at("h", 7422, 2), at("i", 7422, 2)), choice="next")]
 
 
-def test_a_disabled_leaf_node_and_one_of_the_system_are_none():
+def test_a_disabled_leaf_node_and_one_of_the_system_are_none() -> None:
     drafts = read(
         "leaf { remotes: [{url: nats://h, disabled: true}, {url: nats://h, account: $SYS}] }"
     )
@@ -323,7 +324,7 @@ def test_a_disabled_leaf_node_and_one_of_the_system_are_none():
 # --- imports -----------------------------------------------------------------------------------
 
 
-def test_imports_are_bridges_between_accounts():
+def test_imports_are_bridges_between_accounts() -> Any:
     drafts = read(
         "accounts {\n A { exports: [ {stream: 'a.>'}, {service: 'q.>', accounts: [B]} ] }\n"
         " B { imports: [\n"
@@ -335,7 +336,7 @@ def test_imports_are_bridges_between_accounts():
         " ] }\n}\n"
     )
 
-    def wanted(line, kind, local, remote, pattern):
+    def wanted(line: Any, kind: Any, local: Any, remote: Any, pattern: Any) -> Any:
         return BridgeDraft(
             at="B@a", far="A@a", name=f"{kind}_A", kind="import", where=Where("a.conf", line),
             patterns=(pattern,), direction="in" if kind == "stream" else "out", local=local, remote=remote,
@@ -367,7 +368,7 @@ def test_imports_are_bridges_between_accounts():
         ("leafnodes { remotes: [{url: 5}] }", "url is not a list of texts"),
     ],
 )  # fmt: skip
-def test_what_the_server_refuses_is_a_fault(text, words, tmp_path):
+def test_what_the_server_refuses_is_a_fault(text: Any, words: Any, tmp_path: Path) -> None:
     assert not accepted(text, tmp_path)[0]
     faults = read(text).faults
     assert len(faults) == 1
@@ -376,7 +377,7 @@ def test_what_the_server_refuses_is_a_fault(text, words, tmp_path):
     assert words in faults[0].message
 
 
-def test_settings_that_are_not_known_are_told_and_variables_are_not():
+def test_settings_that_are_not_known_are_told_and_variables_are_not() -> None:
     drafts = read(
         "foo: 1\nX: 5\nport: $X\ncluster { bar: 1 }\nleafnodes { remotes: [{url: nats://h, baz: 1}] }"
     )
@@ -387,7 +388,7 @@ def test_settings_that_are_not_known_are_told_and_variables_are_not():
 SECRET = "GeHeIm"
 
 
-def test_no_secret_is_in_drafts_or_findings():
+def test_no_secret_is_in_drafts_or_findings() -> None:
     drafts = read(
         f"authorization {{ user: {SECRET}, password: {SECRET}, token: {SECRET} }}\n"
         f"cluster {{ name: c, port: 1, authorization {{ user: {SECRET} }}, routes: ['nats://{SECRET}:{SECRET}@h', 'nats:/{SECRET}@x'] }}\n"
@@ -404,12 +405,12 @@ def test_no_secret_is_in_drafts_or_findings():
 # --- written again ------------------------------------------------------------------------------
 
 
-def files_of(folder):
+def files_of(folder: Any) -> Any:
     return sorted(one for one in folder.glob("*.conf") if one.stem != "passwords")
 
 
 @pytest.mark.parametrize("path", files_of(EXAMPLES / "one-hub") + files_of(EXAMPLES / "good") + files_of(EXAMPLES / "gateways") + files_of(EXAMPLES / "accounts"), ids=str)  # fmt: skip
-def test_examples_are_accepted_by_the_server_and_read_without_warnings(path):
+def test_examples_are_accepted_by_the_server_and_read_without_warnings(path: Any) -> None:
     done = subprocess.run([SERVER, "-t", "-c", path], capture_output=True, text=True, timeout=20)
     assert done.returncode == 0, done.stderr
     drafts = Drafts()
@@ -419,7 +420,7 @@ def test_examples_are_accepted_by_the_server_and_read_without_warnings(path):
     assert not [one for one in drafts.findings if one.code != "C010"]
 
 
-def plain(drafts, host="a"):
+def plain(drafts: Any, host: Any = "a") -> Any:
     """Drafts without their places."""
     nowhere = Where("")
     brokers = [replace(one, where=nowhere) for one in drafts.brokers]
@@ -451,7 +452,7 @@ max_payload: 2MB
 """
 
 
-def test_what_is_read_and_written_says_the_same(tmp_path):
+def test_what_is_read_and_written_says_the_same(tmp_path: Path) -> None:
     first = read(WHOLE)
     federation = join("f", first).federation
     text, tells = write_nats(federation, "a", WHOLE)
@@ -462,7 +463,7 @@ def test_what_is_read_and_written_says_the_same(tmp_path):
     assert tells == []
 
 
-def test_what_is_written_anew_is_accepted(tmp_path):
+def test_what_is_written_anew_is_accepted(tmp_path: Path) -> None:
     federation = join("f", read(WHOLE)).federation
     text, tells = write_nats(federation, "a", None)
     good, why = accepted(text, tmp_path)
@@ -472,13 +473,13 @@ def test_what_is_written_anew_is_accepted(tmp_path):
     assert any("cannot log in" in one for one in tells)
 
 
-def bridge(**fields):
+def bridge(**fields: Any) -> Any:
     return Bridge(
         **{"from_": "a", "to": "b", "name": "x", "kind": "leaf", "direction": "both", **fields}
     )
 
 
-def written(*bridges, **brokers):
+def written(*bridges: Any, **brokers: Any) -> Any:
     federation = Federation(
         name="f",
         brokers={
@@ -501,12 +502,12 @@ def written(*bridges, **brokers):
         ({"addresses": ("c",), "choice": "first"}, "does not return"),
     ],
 )
-def test_what_cannot_be_said_is_told(fields, words):
+def test_what_cannot_be_said_is_told(fields: Any, words: Any) -> None:
     (_, tells), _ = written(bridge(**fields))
     assert any(words in one for one in tells), tells
 
 
-def test_a_leaf_node_is_written_with_its_order_and_the_hub_listens(tmp_path):
+def test_a_leaf_node_is_written_with_its_order_and_the_hub_listens(tmp_path: Path) -> None:
     one = bridge(addresses=("c",), choice="next", direction="out", except_=("a/#", "b/+/#"))
     (site, tells), (hub, _) = written(one)
     assert 'urls: ["nats://b.example.net:7422", "nats://c.example.net:7422"]' in site

@@ -515,7 +515,7 @@ def written(*bridges: Bridge, original: str | None = None) -> tuple[dict[str, An
 
 def fetched(name: str = "b", hops: int | None = 2, **more: Any) -> Bridge:
     prefixes = Prefixes(local="x.y/", remote=more.pop("remote", "x.y/"))
-    kinds = {"kind": "federation", "direction": "in", "qos": 1}
+    kinds: dict[str, Any] = {"kind": "federation", "direction": "in", "qos": 1}
     return Bridge(from_="a", to="b", name=name, prefixes=prefixes, max_hops=hops, **kinds, **more)
 
 

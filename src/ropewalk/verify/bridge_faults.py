@@ -13,6 +13,7 @@ from ropewalk.routing.ground import connected_parts
 from ropewalk.verify.asked import Asked, Fates, Other
 from ropewalk.verify.flood import SOURCE, Flood, Place
 from ropewalk.verify.floods import Floods, Pair
+from ropewalk.verify.leaf_circles import circles
 from ropewalk.verify.verdicts import Verdict
 
 MOST_WAYS = 50
@@ -131,6 +132,7 @@ def _copies(floods: Floods, told: set[tuple[str, str, str]]) -> Iterator[Finding
     number = {name: i for i, name in enumerate(floods.federation.brokers)}
     part = connected_parts(floods.federation.graph)
     alike: set[tuple[str, frozenset[int]]] = set()
+    refused = set(circles(floods.federation))  # of these NATS has one less than the files ask for
     for topic, source, found in _published(floods):
         for to in sorted(found.brokers & floods.subscribed.keys()) if not found.loop else ():
             count = floods.arrivals(found, to)
@@ -139,6 +141,8 @@ def _copies(floods: Floods, told: set[tuple[str, str, str]]) -> Iterator[Finding
                 continue
             told.add((topic, source, to))
             last = frozenset(one.bridge for one in found.came_from if one.broker == to)
+            if refused & found.crossed:
+                continue
             if floods.federation.topics[topic].assumed:
                 if (to, last) in alike:
                     continue  # many topics and sources by the same two ways: one will do

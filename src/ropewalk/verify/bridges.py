@@ -24,6 +24,7 @@ from ropewalk.verify.check import Check
 from ropewalk.verify.demand import Demand
 from ropewalk.verify.flood import connections_of, far_ends
 from ropewalk.verify.floods import Floods
+from ropewalk.verify.leaf_circles import circle_findings
 from ropewalk.verify.verdicts import Verdict
 
 MOST_TURNED = 200
@@ -118,6 +119,7 @@ def flooding_of(
         others.append((other, asked.fates(other)))
     findings = list(bridge_findings(asked, others))
     findings += single_points(asked, others, halt)
+    findings += circle_findings(federation)
     findings += backup_addresses(federation)
     return Flooding(fates, bridged, stranded, findings)
 

@@ -1,0 +1,84 @@
+"""Circles of NATS leaf nodes: servers do not let messages go round, they refuse a connection.
+
+Which one depends on the order in which the servers start, so the same files work on one day and
+leave a site cut off on another.
+"""
+
+from collections.abc import Iterator
+
+from ropewalk.federation.facts import Federation
+from ropewalk.findings import Finding
+from ropewalk.verify.flood import connections_of, far_ends
+
+Edges = dict[str, list[tuple[str, int]]]
+"""For each broker those that it is joined to, by the number of a bridge."""
+
+
+def circles(federation: Federation) -> dict[int, list[tuple[str, int]]]:
+    """Leaf connections that close a circle, by number: the way round, as (broker, bridge) steps."""
+    joined: Edges = {}
+    part: dict[str, str] = {}
+    found: dict[int, list[tuple[str, int]]] = {}
+    numbers = connections_of(federation)
+    ordered = [i for i, one in enumerate(federation.bridges) if one.kind in ("route", "gateway")]
+    ordered += [
+        i for i, one in enumerate(federation.bridges) if one.kind == "leaf" and numbers[i] == i
+    ]
+    for i in ordered:
+        bridge = federation.bridges[i]
+        ends = far_ends(bridge, federation.brokers)
+        if not ends:
+            continue
+        a, b = bridge.from_, ends[0]
+        if _root(part, a) == _root(part, b):
+            if bridge.kind == "leaf":
+                found[i] = _way(joined, b, a)
+        else:
+            part[_root(part, a)] = _root(part, b)
+        joined.setdefault(a, []).append((b, i))
+        joined.setdefault(b, []).append((a, i))
+    return found
+
+
+def circle_findings(federation: Federation) -> Iterator[Finding]:
+    """A finding for each connection that closes a circle."""
+    for number, way in circles(federation).items():
+        bridge = federation.bridges[number]
+        names = [bridge.from_, *(broker for broker, _ in way)]
+        others = [i for _, i in way if i >= 0 and federation.bridges[i].kind == "leaf"]
+        places = "".join(
+            f"; leaf {federation.bridges[i].name or i + 1} at {federation.where('bridges', i)}"
+            for i in others
+        )
+        yield Finding(
+            "V018",
+            f"leaf {bridge.name or number + 1} of {bridge.from_} closes a circle: "
+            f"{' > '.join(names)}{places}",
+            federation.where("bridges", number),
+            "error",
+            {"path": names, "bridges": [number, *others]},
+        )
+
+
+def _root(part: dict[str, str], one: str) -> str:
+    while part.get(one, one) != one:
+        one = part[one]
+    return one
+
+
+def _way(joined: Edges, start: str, goal: str) -> list[tuple[str, int]]:
+    """Brokers from one to another, each with the bridge that leads to it (-1: the start)."""
+    came: dict[str, tuple[str, int]] = {start: ("", -1)}
+    waiting = [start]
+    for one in waiting:
+        for near, number in joined.get(one, ()):
+            if near not in came:
+                came[near] = (one, number)
+                waiting.append(near)
+    way = []
+    at = goal
+    while at:
+        before, number = came[at]
+        way.append((at, number))
+        at = before
+    return way[::-1]
