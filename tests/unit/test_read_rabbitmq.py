@@ -144,8 +144,8 @@ def test_without_a_virtual_host_the_upstream_has_the_same_one() -> None:
         policies=[{**policy(federation_upstream="north"), "vhost": "shop"}],
     )
     drafts = read(document)
-    assert [(one.name, one.space) for one in drafts.brokers] == [("shop_east", "shop")]
-    assert shape(drafts.bridges[0])[:3] == ("shop_east", "in", ["north.example.net:5672 (shop)"])
+    assert [(one.name, one.space) for one in drafts.brokers] == [("shop@east", "shop")]
+    assert shape(drafts.bridges[0])[:3] == ("shop@east", "in", ["north.example.net:5672 (shop)"])
 
 
 def test_an_export_of_one_virtual_host_names_none_in_its_entries() -> None:
@@ -327,7 +327,7 @@ def test_a_shovel_without_a_virtual_host_is_at_the_default_one() -> None:
         vhost="other", src_uri="amqp://", src_queue="q", dest_uri="amqp:///other", dest_queue="r"
     )
     (made,) = read({"parameters": [one]}).bridges
-    assert shape(made) == ("east", "out", "other_east", "queue/q/", "queue/r/", ("#",))
+    assert shape(made) == ("east", "out", "other@east", "queue/q/", "queue/r/", ("#",))
 
 
 def test_a_shovel_that_fetches() -> None:

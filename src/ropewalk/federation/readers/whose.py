@@ -80,8 +80,11 @@ class Directory:
     def url(self, draft: BrokerDraft) -> tuple[str, int, bool] | None:
         """Host, port and whether with TLS: as others say, else where it says that it listens."""
         known = self._known_as.get(draft.name)
-        if known is not None and (known.make == draft.make):
-            return known.host, known.port, known.secure
+        if known is not None and known.make == draft.make:
+            ports = [port for _, port in draft.listens]
+            # A NATS server is known by a port for its peers; clients have the first of its own.
+            port = ports[0] if ports and draft.make == "nats" else known.port
+            return known.host, port, draft.secure if ports else known.secure
         return (*draft.listens[0], draft.secure) if draft.listens else None
 
     def broker(self, address: Address, holder: BrokerDraft | None) -> str:
@@ -173,10 +176,11 @@ class Directory:
 
     def _make(self, name: str, address: Address) -> None:
         made = BrokerDraft(
-            name=name,
+            name=f"{as_name(address.space)}@{name}" if address.space else name,
             make=address.make,
             where=address.where,
             host=name,
+            space=address.space,
             listens=((address.host, address.port),),
             secure=address.secure,
         )

@@ -19,7 +19,8 @@ def topics(federation: Federation) -> Iterator[Fault]:
         if advice := topic_fault(name):
             yield Fault(code="F025", path=path, what="it is no topic or pattern", advice=advice)
         brought = federation.bridges and topic.subscribers  # by a bridge, under another name
-        if not topic.publishers and not brought:
+        elsewhere = topic.written and topic.subscribers  # whoever publishes it has another document
+        if not topic.publishers and not brought and not elsewhere:
             advice = "write publishers: [BROKER]"
             yield Fault(code="F024", path=path, what="it has no publisher", advice=advice)
         for role in ("publishers", "subscribers"):

@@ -90,7 +90,11 @@ class Cluster:
         return self.spaces[vhost]
 
     def _name(self, vhost: str) -> str:
-        name = self.host if vhost == DEFAULT else _ODD.sub("_", f"{safe(vhost)}@{self.host}")
+        name = (
+            self.host
+            if vhost == DEFAULT
+            else f"{_ODD.sub('_', safe(vhost)).strip('_-.') or 'space'}@{self.host}"
+        )
         name, taken = name or "rabbitmq", {one.draft for one in self.spaces.values()}
         return next(one for one in _numbered(name) if one not in taken)
 
