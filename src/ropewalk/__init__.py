@@ -1,6 +1,6 @@
 """Ropewalk keeps federated message brokers delivering.
 
-`load` reads a federation; what it returns goes into the functions of the other packages, such as
+`load` reads a federation, `read_native` brokers' own files; what it returns goes into the functions of the other packages, such as
 `ropewalk.verify.verify`.
 Names are imported when they are first used, so that `import ropewalk` costs next to nothing.
 """
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from ropewalk.errors import FederationError, InputError, RopewalkError, UsageError
     from ropewalk.federation import Federation, load, loads, save
     from ropewalk.federation.generators import generate
+    from ropewalk.federation.readers.reading import read_native
     from ropewalk.findings import Finding
     from ropewalk.routing import read_table, shortest_paths
     from ropewalk.routing.ahead import tables_of
@@ -37,6 +38,7 @@ __all__ = [
     "load",
     "loads",
     "locate",
+    "read_native",
     "read_table",
     "repair",
     "save",
@@ -59,6 +61,7 @@ _HOMES = {
     "load": "ropewalk.federation",
     "loads": "ropewalk.federation",
     "locate": "ropewalk.verify.locate",
+    "read_native": "ropewalk.federation.readers.reading",
     "read_table": "ropewalk.routing",
     "repair": "ropewalk.verify.repair",
     "save": "ropewalk.federation",

@@ -53,7 +53,7 @@ def export(
             before = reading.federation if reading else None
             design = native_design(federation)
             written = write_native(design.federation, originals, before)
-            changed = _read_again(design.federation, written)
+            changed = _read_again(design.federation, written, mapping)
         left = [*design.left, *(f"{one.server}: {text}" for one in written for text in one.left)]
         if out is not None:
             _save(written, out)
@@ -90,7 +90,9 @@ def _files(federation: "Federation") -> list[Path]:
     return [Path(one) for one in files if one and Path(one).is_file()]
 
 
-def _read_again(federation: "Federation", written: Sequence["Written"]) -> list[str]:
+def _read_again(
+    federation: "Federation", written: Sequence["Written"], mapping: Path | None
+) -> list[str]:
     """What the files, read again, would say otherwise."""
     from tempfile import TemporaryDirectory
 
@@ -101,10 +103,32 @@ def _read_again(federation: "Federation", written: Sequence["Written"]) -> list[
         folder = Path(scratch) / "files"
         _put(written, folder)
         try:
-            again = read_native([folder], name=federation.name).federation
+            again = read_native(
+                [folder], mapping=mapping, name=federation.name, known=_addresses(federation)
+            ).federation
         except InputError as error:
             return [str(one) for one in error.findings]
         return differences(federation, again)
+
+
+def _addresses(federation: "Federation") -> dict[tuple[str, int | None], str]:
+    """Which server each address of a federation means, where it means one only."""
+    from urllib.parse import urlsplit
+
+    found: dict[tuple[str, int | None], set[str]] = {}
+    server = {name: one.server or name for name, one in federation.brokers.items()}
+    urls = [(one.url, server[name]) for name, one in federation.brokers.items() if one.url]
+    for one in federation.bridges:
+        ends = (one.to, *one.addresses)
+        urls += [
+            (f"tcp://{address}", server[end])
+            for address, end in zip(one.reached_at, ends, strict=False)
+            if end in server
+        ]
+    for url, name in urls:
+        parts = urlsplit(url)
+        found.setdefault(((parts.hostname or "").lower(), parts.port), set()).add(name)
+    return {address: min(names) for address, names in found.items() if len(names) == 1}
 
 
 def _save(written: Sequence["Written"], out: Path) -> None:

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, count
 from pathlib import Path
+from types import MappingProxyType
 
 from ropewalk.errors import ConfigurationError
 from ropewalk.federation.facts import Federation
@@ -67,14 +68,19 @@ def read_native(
     mapping: str | Path | None = None,
     name: str | None = None,
     family: Family | None = None,
+    known: Mapping[tuple[str, int | None], str] = MappingProxyType({}),
 ) -> Reading:
     """Read configuration files, and folders of them, into one federation.
 
+    `mapping` is a file that says which broker an address means; `known` says it by host and port.
     Raises ConfigurationError with every fault; what is not modelled is in the findings.
     """
     drafts = Drafts()
     files = [Path(one) for one in paths]
     said = _said(Path(mapping), drafts) if mapping is not None else None
+    if known:
+        said = said or Said()
+        said = replace(said, brokers={**known, **said.brokers})
     read = list(sources(files, drafts, family=family))
     natives = _drafted(read, drafts, said)
     if not drafts.faults and not drafts.brokers and not drafts.topics:
