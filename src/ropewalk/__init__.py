@@ -1,7 +1,7 @@
 """Ropewalk keeps federated message brokers delivering.
 
-`load` reads a federation, `read_native` brokers' own files; what it returns goes into the functions of the other packages, such as
-`ropewalk.verify.verify`.
+`load` reads a federation, `read_native` brokers' own files; what they return goes into the
+functions of the other packages, such as `ropewalk.verify.verify`.
 Names are imported when they are first used, so that `import ropewalk` costs next to nothing.
 """
 
