@@ -14,6 +14,7 @@ from ropewalk.federation.facts import Bridge, Broker, Federation, Prefixes
 from ropewalk.federation.readers.drafts import Address, BridgeDraft, Drafts
 from ropewalk.federation.readers.json_text import parse_json
 from ropewalk.federation.readers.rabbitmq import read_rabbitmq
+from ropewalk.federation.readers.shell import MOST, Shell
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "native" / "rabbitmq"
 FILES = sorted(EXAMPLES.rglob("*.json"))
@@ -199,3 +200,17 @@ def test_changes_are_written_into_the_original(path: Path, data: st.DataObject) 
     old, new = json.loads(text), json.loads(made)
     assert all(new[key] == old[key] for key in ("users", "permissions", "queues", "bindings"))
     assert "fed@" in made
+
+
+@given(st.text("abf $(){}'\"\\\n;|&<>#!=-[]`:", max_size=120))
+def test_no_script_raises_and_words_have_lines_of_the_text(text: str) -> None:
+    for command in Shell().commands(text):
+        for word in command.words:
+            assert 1 <= word.line <= text.count("\n") + 1
+
+
+@pytest.mark.parametrize(
+    "text", ["f() { f; f; }; f", "for a in 1 2 3; do " * 12 + "x" + "; done" * 12]
+)
+def test_a_script_that_would_run_for_ever_ends_here(text: str) -> None:
+    assert len(list(Shell().commands(text))) <= MOST

@@ -22,6 +22,7 @@ EXPECTED = {
     "mosquitto/ring": "V012",
     "mosquitto/parallel": "V013",
     "rabbitmq/ring": "V004",
+    "rabbitmq/script": "V004",
     "nats/one-hub": "V015",
 }
 """What the bad examples are found to do; none of the others has an error."""

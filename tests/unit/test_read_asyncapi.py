@@ -5,11 +5,13 @@ from typing import Any
 
 import pytest
 
+from ropewalk.errors import ConfigurationError
 from ropewalk.federation.facts import Site
 from ropewalk.federation.readers.asyncapi import read_asyncapi
 from ropewalk.federation.readers.drafts import Address, Drafts, TopicDraft
 from ropewalk.federation.readers.json_text import parse_json
 from ropewalk.federation.readers.mapping import Mapping, read_mapping
+from ropewalk.federation.readers.reading import read_native
 from ropewalk.federation.yaml_text import parse
 from ropewalk.findings import Where
 
@@ -494,6 +496,122 @@ def test_operations_without_action_or_channel_are_refused() -> None:
     ]
 
 
+# --- what generators write ----------------------------------------------------------------
+
+
+def keyed(action: str, cc: str, channel: str) -> Drafts:
+    operation = f"{{action: {action}, channel: {{$ref: '#/channels/c'}}, bindings: {{amqp: {cc}}}}}"
+    text = f"{HEAD}servers: {{r: {{host: r, protocol: amqp}}}}\nchannels:\n  c: {channel}\n"
+    return read(f"{text}operations:\n  o: {operation}\n")
+
+
+LOG = "bindings: {amqp: {exchange: {name: log, type: topic}}}"
+
+
+@pytest.mark.parametrize(
+    ("action", "cc", "channel", "topics"),
+    [
+        ("send", "{cc: [b.c], bcc: [d]}", f"{{address: a, {LOG}}}", ["log/a", "log/b/c", "log/d"]),
+        ("receive", "{cc: [b.c]}", f"{{address: a, {LOG}}}", ["log/b/c"]),
+        ("receive", "{cc: [b.c]}", f"{{{LOG}}}", ["log/b/c"]),
+        ("receive", "{cc: b.*}", f"{{address: 'q:log:Handle', {LOG}}}", ["log/b/+"]),
+        ("send", "{cc: [b]}", f"{{address: 'b:log:Publisher', {LOG}}}", ["log/b"]),
+        ("send", "{cc: [b]}", "{address: a}", ["a", "b"]),
+        (
+            "receive",
+            "{cc: [work]}",
+            "{address: 'work:_:Do', bindings: {amqp: {queue: {name: work}, "
+            "exchange: {type: default}}}}",
+            ["queue/work/#"],
+        ),
+        (
+            "send",
+            "{cc: [more]}",
+            "{address: work, bindings: {amqp: {exchange: {type: default}}}}",
+            ["queue/work/#", "queue/more/#"],
+        ),
+    ],
+)
+def test_an_operations_routing_keys_are_where_its_messages_go(
+    action: str, cc: str, channel: str, topics: list[str]
+) -> None:
+    drafts = keyed(action, cc, channel)
+    assert names(drafts) == topics
+    assert not drafts.faults
+    assert not any("amqp binding" in one or "without an address" in one for one in told(drafts))
+
+
+def test_routing_keys_that_do_not_count_are_told() -> None:
+    fanout = "{address: a, bindings: {amqp: {exchange: {name: x, type: fanout}}}}"
+    queue = "{address: q, bindings: {amqp: {is: queue}}}"
+    for channel, topic in ((fanout, "x/#"), (queue, "queue/q/#")):
+        drafts = keyed("send", "{cc: [b]}", channel)
+        assert names(drafts) == [topic]
+        assert any("routing keys of an operation (cc, bcc)" in one for one in told(drafts))
+
+
+def test_of_an_operation_and_its_traits_one_says_the_keys() -> None:
+    for version, topic in (("3", "log/b"), ("2", "log/d")):
+        operation = "bindings: {amqp: {cc: [b]}}, traits: [{bindings: {amqp: {cc: [d]}}}]"
+        text = f"asyncapi: {version}.0.0\ninfo: {{title: T}}\nservers: "
+        if version == "3":
+            text += f"{{r: {{host: r, protocol: amqp}}}}\nchannels: {{c: {{{LOG}}}}}\noperations: "
+            text += f"{{o: {{action: receive, channel: {{$ref: '#/channels/c'}}, {operation}}}}}"
+        else:
+            text += "{r: {url: r, protocol: amqp}}\nchannels: "
+            text += f"{{c: {{{LOG}, publish: {{{operation}}}}}}}"
+        assert names(read(text)) == [topic]
+
+
+@pytest.mark.parametrize(
+    ("server", "bindings", "topic"),
+    [
+        ("{host: n, protocol: nats}", "{nats: {subject: a.>}}", "a/+/#"),
+        ("{host: m, protocol: mqtt}", "{mqtt: {topic: a/+}}", "a/+"),
+    ],
+)
+def test_a_topic_in_the_bindings_counts_before_the_address(
+    server: str, bindings: str, topic: str
+) -> None:
+    drafts = amqp(f"{{address: 'a:Handle', bindings: {bindings}}}", server)
+    assert names(drafts) == [topic]
+    assert not any("binding" in one for one in told(drafts))
+
+
+def test_what_faststream_calls_publish_is_sent() -> None:
+    text = """asyncapi: 2.6.0
+info: {title: T, version: '1'}
+servers:
+  s: {url: 'nats://n', protocol: nats}
+channels:
+  in:Handle: {bindings: {nats: {subject: in}}, subscribe: {}}
+  out:Publisher: {bindings: {nats: {subject: out}}, publish: {}}
+  late:Handle: {bindings: {nats: {subject: late}}, publish: {}}
+  plain: {publish: {}}
+"""
+    drafts = read(text)
+    found = [(one.name, bool(one.publishers), bool(one.subscribers)) for one in drafts.topics]
+    assert found == [
+        ("in", False, True),
+        ("out", True, False),
+        ("late", False, True),
+        ("plain", False, True),
+    ]
+    notes = told(drafts, "C020")
+    assert [one.partition(" ")[0] for one in notes] == ["6:", "8:"]
+    assert "FastStream" in notes[0]
+
+
+def test_a_parsers_output_is_told_from_a_document() -> None:
+    text = f"""{HEAD}{MQTT}channels:
+  c: {{address: a, servers: ['$ref:$.servers.town']}}
+operations:
+  o: {{action: send, channel: '$ref:$.channels.c'}}
+"""
+    assert [one.where.line for one in read(text).faults] == [6, 8]
+    assert all("a parser's output" in one.message for one in read(text).faults)
+
+
 # --- examples -----------------------------------------------------------------------------
 
 
@@ -522,6 +640,68 @@ def test_the_examples_read() -> None:
     mixed = example("mixed/asyncapi.yaml")
     assert names(mixed) == ["sensors/+/temperature"] * 2
     json.loads((EXAMPLES / "mixed/hub/definitions.json").read_text())
+
+
+def test_servers_where_nothing_happens_are_told() -> None:
+    drafts = read(f"{HEAD}{MQTT}")
+    assert told(drafts)[0] == "4: server town: nothing is sent to or received from there"
+
+
+def test_websockets_have_ports_of_their_own() -> None:
+    for url, end in (("wss://h/mqtt", "h:443"), ("ws://h", "h:80"), ("ws://h:9001", "h:9001")):
+        text = f"asyncapi: 2.6.0\nservers: {{s: {{url: '{url}', protocol: mqtt}}}}\n"
+        assert ends(read(f"{text}channels: {{a: {{publish: {{}}}}}}\n")) == {end}
+
+
+def test_bindings_of_other_protocols_are_told_once_for_each() -> None:
+    bindings = "{kafka: {topic: x, partitions: 3}, sns: {topic: {name: y}}, mercure: z}"
+    drafts = mqtt("a", f"{{}}, bindings: {bindings}")
+    found = [one.partition(":")[2] for one in told(drafts) if "bindings" in one]
+    why = "only servers of MQTT, AMQP and NATS are read, and what these say is of another protocol"
+    assert found == [
+        f" kafka bindings (2): {why}",
+        f" sns bindings: {why}",
+        f" mercure bindings: {why}",
+    ]
+
+
+# --- several documents --------------------------------------------------------------------
+
+
+def written(folder: Path, **files: str) -> Path:
+    for name, text in files.items():
+        (folder / f"{name}.yaml").write_text(text)
+    return folder
+
+
+def test_a_part_of_a_document_is_not_taken_for_a_brokers_configuration(tmp_path: Path) -> None:
+    whole = f"""{HEAD}servers: {{s: {{$ref: './parts.yaml#/servers/s'}}}}
+channels: {{c: {{address: 'a/{{x}}', parameters: {{x: {{$ref: "parts.yaml#/parameters/x"}}}}}}}}
+operations: {{o: {{action: send, channel: {{$ref: '#/channels/c'}}}}}}
+"""
+    parts = "servers: {s: {host: h, protocol: mqtt}}\nparameters: {x: {enum: [p]}}\n"
+    assert list(read_native([written(tmp_path, a=whole, parts=parts)]).federation.topics) == ["a/p"]
+
+
+def test_servers_in_use_at_once_may_be_environments(tmp_path: Path) -> None:
+    text = f"""{HEAD}servers: {{live: {{host: l, protocol: mqtt}}, test: {{host: t, protocol: mqtt}}}}
+channels: {{c: {{address: a}}}}
+operations: {{o: {{action: send, channel: {{$ref: '#/channels/c'}}}}}}
+"""
+    (tmp_path / "map").mkdir()
+    folder = written(tmp_path, a=text)
+    said = written(tmp_path / "map", map="brokers: {live: hub, test: hub}\n") / "map.yaml"
+    found = [one for one in read_native([folder / "a.yaml"]).findings if one.code == "C012"]
+    assert [one.where.line for one in found] == [3]
+    assert "servers live and test are read as in use at once" in found[0].message
+    mapped = read_native([folder / "a.yaml"], mapping=said)
+    assert not any(one.code == "C012" for one in mapped.findings)
+
+
+def test_documents_without_a_known_broker_say_what_they_lack(tmp_path: Path) -> None:
+    text = f"{HEAD}servers: {{k: {{host: k, protocol: kafka}}}}\nchannels: {{c: {{address: a}}}}\n"
+    with pytest.raises(ConfigurationError, match="name its MQTT, AMQP or NATS servers"):
+        read_native([written(tmp_path, a=text) / "a.yaml"])
 
 
 # --- the mapping file ---------------------------------------------------------------------

@@ -5,12 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from ropewalk.errors import ConfigurationError
 from ropewalk.export.mosquitto import write_mosquitto
 from ropewalk.federation.bridges import Bridge, Prefixes
 from ropewalk.federation.facts import Broker, Federation
 from ropewalk.federation.readers.drafts import Address, BridgeDraft, Drafts
 from ropewalk.federation.readers.mosquitto import read_mosquitto
 from ropewalk.federation.readers.mosquitto.known import KNOWN
+from ropewalk.federation.readers.reading import Reading, is_native, read_native
 from ropewalk.findings import Where
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "native" / "mosquitto"
@@ -465,3 +467,135 @@ def test_echoes_are_written_by_try_private() -> None:
     private = UP + "try_private false\ntopic #\nbridge_protocol_version mqttv50\n"
     text, _ = write_mosquitto(_federation(bridge), "site", private)
     assert read(text).bridges[0].echoes
+
+
+# --- files as they are met ------------------------------------------------------------------
+
+
+def native(tmp_path: Path, files: Mapping[str, str]) -> Reading:
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    return read_native([tmp_path])
+
+
+def test_a_template_is_refused_once_and_for_nothing_else() -> None:
+    text = "listener {{ port }}\n# {{ managed }}\nconnection {{ name }}\naddress {{ hub }}\n"
+    (one,) = read(text + "round_robin yes\ntopic a\n").findings
+    assert (one.code, one.severity, one.where.line) == ("C006", "error", 1)
+    assert "a template (also lines 3, 4)" in one.message
+
+
+def test_a_password_with_braces_is_no_template() -> None:
+    assert not read(UP + "topic a\nremote_password a{{b<%c\n").faults
+
+
+@pytest.mark.parametrize(
+    ("line", "held"),
+    [
+        ('topic a/# out 0 "" site/$SITE_ID/', "'site/$SITE_ID/'"),
+        ("topic ${SITE}/#", "'${SITE}/#'"),
+        ("topic a/<device>/#", "'a/<device>/#'"),
+        ("topic a/# out 0 %SITE%/", "'%SITE%/'"),
+        ("topic $SYS/broker/#", ""),
+        ("topic $aws/things/#", ""),
+        ("topic homie/+/$state", ""),
+    ],
+)
+def test_a_variable_in_a_topic_is_told(line: str, held: str) -> None:
+    told = [one for one in said(read(UP + line), "C020") if "fills in none" in one]
+    assert [held in one for one in told] == ([True] if held else [])
+
+
+def test_a_listener_at_a_variable_is_told() -> None:
+    assert "'<ip>' looks like a variable" in said(read("listener 1883 <ip>\n"), "C020")[0]
+    assert "write the port itself" in read("listener $PORT\n").faults[0].message
+
+
+@pytest.mark.parametrize(
+    ("address", "what"),
+    [
+        ("hub 1884", "write HOST:1884"),
+        ('"hub:1883"', "without quotes"),
+        ("<host></host>:<port></port>", "fill in"),
+    ],
+)
+def test_what_addresses_are_mistaken_for_is_a_fault(address: str, what: str) -> None:
+    (one,) = read(f"connection up\naddress {address}\ntopic a\n").faults
+    assert what in one.message
+
+
+def test_a_start_type_that_is_none_is_a_fault() -> None:
+    (one,) = read(UP + "topic a\nstart_type manual\n").faults
+    assert (one.code, one.where.line) == ("C005", 4)
+
+
+def test_a_line_that_keeps_mosquitto_from_starting_is_a_warning() -> None:
+    found = read("listener 1883\nCONNECTION up\naddress=hub\nwhat ever\n").findings
+    assert [(one.code, one.severity) for one in found] == [("C010", "warning")] * 3
+    assert ["meant?" in one.message for one in found] == [True, True, False]
+
+
+def test_tabs_and_indented_comments_are_told_once() -> None:
+    text = "listener 1883\n\tlog_type all\n\t\n\tlog_type all\n # a\n # b\n# c\td\n"
+    assert said(read(text), "C020") == [
+        f"{FILE}:5: C020 a comment that is indented keeps Mosquitto from starting "
+        "(also line 6): move the # to the line's very beginning",
+        f"{FILE}:2: C020 Mosquitto takes a tab as part of the setting's name and does not start "
+        "(also lines 3, 4): write a space",
+    ]
+
+
+def test_a_space_after_the_protocol_version_is_told() -> None:
+    text = UP + "topic a\nbridge_protocol_version mqttv311"
+    assert not said(read(text + "\r\n"), "C020")
+    assert "remove what follows the version" in said(read(text + " \r\n"), "C020")[0]
+
+
+def test_a_comment_after_the_name_of_a_connection_is_none_of_its_words() -> None:
+    drafts = read("connection up # to the hub\naddress hub\ntopic a\n")
+    assert drafts.bridges[0].name == "up"
+    assert not said(drafts, "C020")
+
+
+def test_quotes_within_a_prefix_are_told() -> None:
+    told = said(read(UP + 'topic a out 0 l/"" r/\n'), "C020")
+    assert any("takes the quotes as part of the prefix" in one for one in told)
+
+
+def test_a_part_without_listeners_asks_for_the_file_that_includes_it() -> None:
+    told = [one.message for one in read(UP + "topic a\n").findings if "no listener" in one.message]
+    assert told[0].endswith("or give the file that includes this one as well")
+
+
+def test_a_configuration_of_comments_only_is_a_broker(tmp_path: Path) -> None:
+    found = native(tmp_path, {"hub/mosquitto.conf": "# listener 1883\n\n#connection up\n"})
+    assert list(found.federation.brokers) == ["hub"]
+    (tmp_path / "bridge.conf").write_text("# connection up\n")
+    with pytest.raises(ConfigurationError, match="sets nothing"):
+        read_native([tmp_path / "bridge.conf"])
+
+
+def test_files_of_access_rights_are_passed_over(tmp_path: Path) -> None:
+    rights = "user ann\ntopic readwrite a/#\n\npattern write $SYS/broker/connection/%c/state\n"
+    files = {"mosquitto.conf": "listener 1883\nacl_file acl\n", "acl": rights, "acl.conf": rights}
+    found = native(tmp_path, {f"hub/{name}": text for name, text in files.items()})
+    assert list(found.federation.brokers) == ["hub"]
+    assert any("2 files" in one.message for one in found.findings if one.code == "C013")
+
+
+def test_a_broker_is_not_called_as_the_folder_of_any_configuration(tmp_path: Path) -> None:
+    files = {
+        "hub/config/mosquitto.conf": "listener 1883\n",
+        "edge/config/mosquitto.conf": f"listener 1883\n{UP}topic a\n",
+    }
+    assert set(native(tmp_path, files).federation.brokers) == {"hub", "edge"}
+
+
+def test_templates_and_samples_are_told_by_their_first_ending(tmp_path: Path) -> None:
+    for name in ("mosquitto.conf.j2", "mosquitto.conf.example", "bridge.CONF.in"):
+        assert is_native(tmp_path / name)
+    assert not is_native(tmp_path / "federation.yaml")
+    (tmp_path / "bridge.conf.j2").write_text('{% set a = "b" %}\nconnection up\n')
+    with pytest.raises(ConfigurationError, match="a template"):
+        read_native([tmp_path / "bridge.conf.j2"])

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from ropewalk.errors import ConfigurationError
 from ropewalk.export.rabbitmq import write_rabbitmq
 from ropewalk.federation.facts import Bridge, Broker, Federation, Prefixes
 from ropewalk.federation.readers.drafts import Address, BridgeDraft, BrokerDraft, Drafts
@@ -15,7 +16,10 @@ from ropewalk.federation.readers.rabbitmq import (
     read_rabbitmq,
     read_rabbitmq_conf,
 )
+from ropewalk.federation.readers.rabbitmq.terms import read_terms
 from ropewalk.federation.readers.rabbitmq.uris import BadUri, Uri, read_uri
+from ropewalk.federation.readers.reading import is_native, read_native
+from ropewalk.federation.readers.recognise import family_of_map, family_of_text
 from ropewalk.findings import Where
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "native" / "rabbitmq"
@@ -371,7 +375,7 @@ def test_addresses_of_amqp_1() -> None:
         ({"src_uri": "amqp://", "dest_uri": "amqp://b"}, "C005", "takes from nowhere"),
         ({"src_queue": "q", "dest_uri": "amqp://b"}, "C005", "no src-uri"),
         (
-            {"src_uri": "amqp://", "dest_uri": "amqp://b", "src_exchange": "x"},
+            {"src_uri": "amqp://", "dest_uri": "amqp://b", "src_exchange": "amq.topic"},
             "C020",
             "lets no topic through",
         ),
@@ -388,6 +392,72 @@ def test_shovels_that_make_no_bridge(value: dict[str, Any], code: str, words: st
     assert any(words in one for one in said(drafts, code))
 
 
+@pytest.mark.parametrize(
+    ("uri", "end", "code"),
+    [
+        ("amqps://u:pw@bus.example.net:5671/?sasl=plain", ["bus.example.net:5671"], None),
+        ("amqp://far?hostname=vhost:a%2Fb", ["far:5672 (a/b)"], None),
+        ("amqp://localhost?sasl=anon&hostname=vhost:b", "b@east", None),
+        ("amqp://far/b", None, "C020"),
+    ],
+)
+def test_virtual_hosts_of_amqp_1(uri: str, end: Any, code: str | None) -> None:
+    ends = {"dest_protocol": "amqp10", "dest_uri": uri, "dest_address": "/queues/q"}
+    drafts = read({"parameters": [shovel(src_uri="amqp://", src_queue="s", **ends)]})
+    assert [shape(one)[2] for one in drafts.bridges] == ([end] if end else [])
+    assert [one.code for one in drafts.findings if one.severity != "note"] == ([code] * bool(code))
+    assert "pw" not in repr(drafts)
+
+
+@pytest.mark.parametrize(
+    ("ends", "words"),
+    [
+        ({"src_protocol": "amqp10", "src_queue": "/queues/q"}, "has no src-address"),
+        ({"src_queue": "q", "src_address": "/queues/q"}, "src-address is for AMQP 1.0 only"),
+    ],
+)
+def test_addresses_are_for_amqp_1_and_queues_are_not(ends: dict[str, Any], words: str) -> None:
+    drafts = read({"parameters": [shovel(src_uri="amqp://", dest_uri="amqp://far", **ends)]})
+    assert any(words in one for one in said(drafts, "C005"))
+
+
+def test_an_exchange_of_unknown_type_may_let_all_through() -> None:
+    one = shovel(src_uri="amqp://", src_exchange="x", dest_uri="amqp://far")
+    drafts = read({"parameters": [one]})
+    assert drafts.bridges[0].patterns == ("#",)
+    assert any("type of exchange x is not in this file" in one for one in said(drafts, "C010"))
+
+
+@pytest.mark.parametrize(
+    ("ends", "remote"),
+    [
+        ({"dest_exchange_key": "k"}, "x/k/"),
+        ({"dest_exchange": "", "dest_exchange_key": "k"}, "queue/k/"),
+    ],
+)
+def test_a_routing_key_alone_counts_too(ends: dict[str, Any], remote: str) -> None:
+    source = {"src_uri": "amqp://", "src_exchange": "x", "src_exchange_key": "#"}
+    drafts = read({"parameters": [shovel(dest_uri="amqp://far", **source, **ends)]})
+    assert drafts.bridges[0].remote == remote
+
+
+def test_what_links_of_other_clusters_made_is_no_exchange() -> None:
+    inner = "federation: orders -> rabbit@far B"
+    kind = {"vhost": "/", "destination_type": "exchange", "routing_key": "a.#"}
+    drafts = read(
+        {
+            "exchanges": [exchange("orders"), exchange(inner, "x-federation-upstream")],
+            "queues": [{"name": "federation: orders -> rabbit@far", "vhost": "/"}],
+            "bindings": [
+                {"source": "orders", "destination": inner, **kind},
+                {**kind, "source": inner, "destination": inner[:-2], "destination_type": "queue"},
+            ],
+        }
+    )
+    assert (drafts.bridges, drafts.topics) == ([], [])
+    assert len([one for one in said(drafts, "C010") if "of federation links" in one]) == 2
+
+
 # --- addresses and the rest -----------------------------------------------------------------
 
 
@@ -397,6 +467,7 @@ def test_shovels_that_make_no_bridge(value: dict[str, Any], code: str, words: st
         ("encrypted:abc", "C010"),
         ("CEGA_CONNECTION", "C006"),
         ("amqp://${HOST}:5672", "C006"),
+        ("amqp://u:pw@h/${SPACE}", "C006"),
         ("http://h", "C005"),
         ("amqp://u:p@w@h", "C005"),
         ("amqp://h/a/b", "C005"),
@@ -409,6 +480,17 @@ def test_addresses_that_cannot_be_read(text: str, code: str) -> None:
     found = read_uri(text)
     assert isinstance(found, BadUri)
     assert found.code == code
+
+
+def test_a_variable_for_a_password_does_not_matter() -> None:
+    assert read_uri("amqp://u:${PASSWORD}@h/v") == Uri("h", 5672, "v")
+
+
+def test_variables_stand_for_no_ends_and_keys() -> None:
+    one = shovel(src_uri="amqp://", src_queue="${Q}", dest_uri="amqp://far")
+    bound = {"source": "x", "vhost": "/", "destination": "q", "routing_key": "{{ key }}.#"}
+    drafts = read({"parameters": [one], "bindings": [bound], "exchanges": [exchange("x")]})
+    assert len(said(drafts, "C006")) == 2
 
 
 def test_addresses_keep_no_user() -> None:
@@ -424,6 +506,51 @@ def test_sections_are_told_with_a_count_and_no_name() -> None:
     assert any("foo" in one for one in messages)
     assert any("bar of queues" in one for one in messages)
     assert not any("anna" in one or "h4sh" in one for one in messages)
+
+
+def test_parameters_of_the_cluster_are_told_by_name() -> None:
+    drafts = read({"global_parameters": [{"name": "cluster_tags", "value": {"a": "s3cret"}}]})
+    (message,) = said(drafts, "C010")
+    assert "cluster_tags in global_parameters" in message
+
+
+@pytest.mark.parametrize("name", ["${VHOST:-/}", "{{ vhost }}", "<%= vhost %>"])
+def test_variables_stand_for_no_names(name: str) -> None:
+    drafts = read({"vhosts": [{"name": name}], "exchanges": [exchange(name, vhost=name)]})
+    assert said(drafts, "C006") == [
+        "a variable stands for a virtual host: fill it in, such as /",
+        "a variable stands for its name: fill it in",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ('{"vhosts": [],\n}', 1, "nothing follows this comma"),
+        ('{"vhosts": [{},\n]}', 1, "nothing follows this comma"),
+        ('{\n// all\n"vhosts": []}', 2, "a comment"),
+        ('{"vhosts": [] # all\n}', 1, "a comment"),
+        ('{"a": 1,\n{% if x %}\n"b": 2}', 2, "a template's"),
+        ('{"a": {{ x }}}', 1, "a template's"),
+    ],
+)
+def test_what_json_does_not_have(text: str, line: int, words: str) -> None:
+    (fault,) = parse_json(text).faults
+    assert (fault.line, words in fault.message) == (line, True)
+
+
+@pytest.mark.parametrize(
+    ("document", "family"),
+    [
+        ({"queues": [{"name": "q", "vhost": "/"}]}, "rabbitmq"),
+        ({"exchanges": [{"name": "x"}], "queues": []}, "rabbitmq"),
+        ({"queues": ["default", "mail"]}, None),
+        ({"parameters": {"place": {"value": "west"}}}, None),
+        ({"parameters": [{"name": "id", "in": "query"}]}, None),
+    ],
+)
+def test_other_programs_have_queues_and_parameters(document: Any, family: str | None) -> None:
+    assert family_of_map(document) == family
 
 
 def test_a_document_that_is_no_map() -> None:
@@ -472,9 +599,101 @@ def test_static_shovels_in_both_forms() -> None:
     assert any("vm_memory_high_watermark" in one for one in said(drafts, "C010"))
 
 
-@pytest.mark.parametrize("text", ["[{a, [}].", "[{a", "[?].", "[" * 100, "]"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[{a, [}].",
+        "[{a",
+        "[?].",
+        "[" * 100,
+        "]",
+        "[{a, []},\n].",
+        "[{a, []} {b, []}].",
+        "[]",
+        "[,].",
+    ],
+)
 def test_terms_that_are_none(text: str) -> None:
     assert said(terms(text), "C004")
+
+
+def test_texts_side_by_side_are_one() -> None:
+    assert read_terms('[{a, "b" "c"}, #{d => <<"e">>}].')[0].items[0].items[1].text == "bc"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "{tcp_listeners, [{{ ports.tcp }}]},",
+        "{% if tls %}",
+        "{# a remark #}",
+        "<% if @tls -%>",
+        "{tcp_listeners, [${PORT}]},",
+    ],
+)
+def test_templates_are_no_terms(line: str) -> None:
+    drafts = terms(f'%% {{{{ managed }}}}\n[{{rabbit, [\n{line}\n{{a, "${{user}}"}}]}}].')
+    assert [(one.code, one.where.line) for one in drafts.faults] == [("C006", 3)]
+
+
+def static(source: str, dest: str = '{uris, ["amqp://far"]}', more: str = "") -> Drafts:
+    made = f"{{s, [{{source, [{source}]}}, {{destination, [{dest}]}}]}}"
+    return terms(f"[{{rabbitmq_shovel, [{{shovels, [{made}]}}{more}]}}].")
+
+
+def test_what_a_static_shovel_declares_is_where_its_address_is() -> None:
+    drafts = static(
+        """{uris, ["amqp:///shop"]}, {queue, <<>>}, {declarations, [
+        {'exchange.declare', [{exchange, <<"all">>}, {type, <<"fanout">>}]},
+        {'queue.declare', [{exclusive, true}]}, {'queue.bind', [{exchange, <<"all">>}]},
+        {'queue.bind', [{exchange, <<"some">>}, {routing_key, <<"a.*">>}]}]}"""
+    )
+    assert [shape(one) for one in drafts.bridges] == [
+        ("shop@east", "out", ["far:5672"], "all/", "all/", ("#",)),
+        ("shop@east", "out", ["far:5672"], "some/", "some/", ("a/+",)),
+    ]
+    assert {
+        end for one in drafts.topics for end, _ in one.subscribers if end == "shop@east"
+    } == set()
+    assert drafts.faults == []
+
+
+def test_defaults_of_static_shovels_hold() -> None:
+    defaults = ', {defaults, [{ack_mode, no_ack}, {publish_fields, [{exchange, <<"y">>}]}]}'
+    drafts = static('{uris, ["amqp://"]}, {queue, <<"q">>}', more=defaults)
+    assert [(one.qos, one.remote) for one in drafts.bridges] == [(0, "y/")]
+    assert not any("defaults" in one for one in said(drafts, "C010"))
+
+
+def test_encrypted_addresses_of_static_shovels_are_told() -> None:
+    drafts = static('{uris, [{encrypted, <<"abc">>}]}, {queue, <<"q">>}')
+    assert drafts.bridges == []
+    assert drafts.faults == []
+    assert any("is encrypted" in one for one in said(drafts, "C010"))
+
+
+def test_settings_that_do_more_than_nothing_have_reasons_of_their_own() -> None:
+    drafts = terms(
+        """[{rabbitmq_management, [{load_definitions, "/x.json"}, {rates_mode, basic}]},
+        {rabbitmq_mqtt, [{exchange, <<"m">>}]}, {rabbitmq_federation, [{upstream_sets, []}]}]."""
+    )
+    reasons = said(drafts, "C010")
+    assert any("load_definitions" in one and "read the definitions" in one for one in reasons)
+    assert any("rates_mode" in one and "does not change where" in one for one in reasons)
+    assert any("amq.topic" in one for one in reasons)
+    assert any("RabbitMQ 2.8" in one for one in said(drafts, "C020"))
+
+
+@pytest.mark.parametrize(
+    ("settings", "listens", "secure"),
+    [
+        ("{ssl_listeners, [5671]}", (("", 5672), ("", 5671)), False),
+        ("{tcp_listeners, []}, {ssl_listeners, [5671]}", (("", 5671),), True),
+    ],
+)
+def test_listeners_with_tls_are_listeners_too(settings: str, listens: Any, secure: bool) -> None:
+    (one,) = terms(f"[{{rabbit, [{settings}]}}].").brokers
+    assert (one.listens, one.secure) == (listens, secure)
 
 
 def test_rabbitmq_conf_says_where_it_listens() -> None:
@@ -495,6 +714,85 @@ not a setting
     assert {(one.code, one.where.line) for one in drafts.faults} == {("C005", 7), ("C004", 8)}
     assert "hunter2" not in repr(drafts)
     assert len(said(drafts, "C010")) == 2
+
+
+def conf(text: str) -> Drafts:
+    drafts = Drafts()
+    read_rabbitmq_conf(text, "rabbitmq.conf", "east", drafts)
+    return drafts
+
+
+@pytest.mark.parametrize(
+    ("text", "listens", "secure"),
+    [
+        ("listeners.ssl.default = 5671", (("", 5672), ("", 5671)), False),
+        ("listeners.tcp = none\r\nlisteners.ssl.1 = 5671", (("", 5671),), True),
+        ("listeners.tcp.1 = :::5673", (("", 5673),), False),
+    ],
+)
+def test_tls_stands_beside_the_usual_listener(text: str, listens: Any, secure: bool) -> None:
+    (one,) = conf(text).brokers
+    assert (one.listens, one.secure) == (listens, secure)
+
+
+@pytest.mark.parametrize(
+    "line", ["listeners.tcp.1 = $(PORT)", "cluster_name = {{ name }}", "{% if tls %}", "<% end -%>"]
+)
+def test_rabbitmq_conf_with_variables(line: str) -> None:
+    assert [one.code for one in conf(f"default_pass = $(PW)\n{line}").faults] == ["C006"]
+
+
+def test_settings_of_mqtt_are_not_said_to_change_nothing() -> None:
+    (message,) = said(conf("mqtt.exchange = sensors"), "C010")
+    assert "amq.topic" in message
+
+
+def test_a_rabbitmq_conf_without_dots_is_one() -> None:
+    assert family_of_text("default_user = u\nloopback_users = none\n") == "rabbitmq-conf"
+
+
+# --- files of one server --------------------------------------------------------------------------
+
+
+def test_static_shovels_know_what_the_definitions_bind(tmp_path: Path) -> None:
+    document = {
+        "vhosts": [{"name": "shop"}],
+        "exchanges": [exchange("orders", vhost="shop")],
+        "bindings": [
+            {"source": "orders", "vhost": "shop", "destination": "up", "routing_key": "a.#"}
+        ],
+    }
+    (tmp_path / "conf.d").mkdir()
+    (tmp_path / "definitions.json").write_text(json.dumps(document))
+    (tmp_path / "conf.d" / "10-tls.conf").write_text(
+        "listeners.tcp = none\nlisteners.ssl.default = 5671\n"
+    )
+    (tmp_path / "advanced.config").write_text(
+        """[{rabbitmq_shovel, [{shovels, [{s, [
+        {source, [{uris, ["amqp:///shop"]}, {queue, <<"up">>}]},
+        {destination, [{uris, ["amqp://far"]}]}]}]}]}]."""
+    )
+    federation = read_native([tmp_path], name="x").federation
+    (bridge,) = federation.bridges
+    assert (bridge.prefixes.local, bridge.patterns) == ("orders/", ("a/#",))
+    assert sorted(federation.brokers) == ["far", bridge.from_]
+    assert federation.brokers[bridge.from_].url == "amqps://0.0.0.0:5671"
+
+
+def test_kubernetes_manifests_are_refused_with_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "rabbit.yaml"
+    path.write_text("# c\n---\napiVersion: v1\nkind: ConfigMap\ndata:\n  a.json: |\n    {}\n")
+    assert is_native(path)
+    with pytest.raises(ConfigurationError, match="a Kubernetes manifest: save each file"):
+        read_native([path])
+
+
+@pytest.mark.parametrize("name", ["rabbit.yaml", "definitions.json.j2"])
+def test_definitions_are_known_whatever_the_file_is_called(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_text('{"exchanges": [], "vhosts": [{"name": "/"}]}')
+    assert is_native(path)
+    assert len(read_native([path]).federation.brokers) == 1
 
 
 # --- writing --------------------------------------------------------------------------------

@@ -200,5 +200,6 @@ def _actors(servers: set[str], federation: "Federation", reading: "Reading") -> 
             text=native.text if native else STAND_INS[make].format(name=server),
             file=native.file if native else "",
             parts=native.parts if native else {},
+            assumed=native.assumed if native else (),
             spaces=spaces,
         )

@@ -71,7 +71,7 @@ def read(
 def _deliver(reading: "Reading", out: Path, *, as_json: bool) -> None:
     """The federation, and how much of the files is in it."""
     families = Counter(one.family for one in reading.natives)
-    if not as_json and out != PIPE:
+    if not as_json and out != PIPE and reading.natives:
         read_ = ", ".join(f"{count} {family}" for family, count in families.items())
         typer.echo(f"Read {len(reading.natives)} configurations: {read_}.", err=True)
     deliver("read", reading.federation, out, as_json=as_json, findings=reading.findings)

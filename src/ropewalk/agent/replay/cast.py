@@ -26,6 +26,8 @@ class Actor:
     file: str
     parts: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Files that it includes, by the path as written."""
+    assumed: tuple[tuple[str, str], ...] = ()
+    """RabbitMQ: virtual host and name of exchanges that its clients are taken to declare."""
     spaces: Mapping[str, str]
     """Its brokers in the federation, each with its virtual host or account ("": the default)."""
 

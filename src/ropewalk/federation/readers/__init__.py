@@ -1,6 +1,7 @@
 """Brokers' own configuration files to one federation, with the file and line of every fact.
 
 In reading order: `drafts` (what a file says), `view` and `json_text` (values with lines, and what
-nobody asked for), `recognise` (whose file it is), one package or module per family, `joining`
-(addresses to brokers, several files to one federation), `reading` (files and folders).
+nobody asked for), `recognise` (whose file it is), one package or module per family, `shell`,
+`growing` and `scripted` (what scripts leave behind), `joining` (addresses to brokers, several files
+to one federation), `reading` (files and folders).
 """

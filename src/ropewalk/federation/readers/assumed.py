@@ -1,10 +1,11 @@
 """Topics that nobody stated: what bridges carry, from whoever may send it to whoever gets it."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from ropewalk.federation.bridges import Bridge
 from ropewalk.federation.contracts import Contract
 from ropewalk.federation.facts import Topic
+from ropewalk.federation.readers.drafts import BrokerDraft
 
 NO_PROMISE = Contract(delivery="best-effort")
 """Nobody promised anything of a topic that nobody stated."""
@@ -35,6 +36,19 @@ def assumed(bridges: Iterable[Bridge], known: Iterable[str]) -> dict[str, Topic]
             written={"entry": written[name]} if written[name] else {},
         )
         for name, (publishers, subscribers) in ends.items()
+    }
+
+
+def apart(brokers: Mapping[str, BrokerDraft]) -> dict[str, Topic]:
+    """Of brokers that nothing joins: nobody said that one wants what is sent at another."""
+    where = next(iter(brokers.values())).where
+    return {
+        "#": Topic(
+            publishers=tuple(brokers),
+            assumed=True,
+            contract=NO_PROMISE,
+            written={"entry": f"{where.file}:{where.line}"},
+        )
     }
 
 

@@ -1,26 +1,27 @@
 """What NATS servers tell each other: every route of a cluster, every gateway between two.
 
 A file names a few of its peers; the servers pass the names of all on. So routes join each two
-servers of a cluster, and each server of a cluster has a gateway of its own to every other cluster
-that gateways join to it. Routes and gateways carry all accounts.
+servers of a cluster, and each server has a gateway of its own to every other cluster that gateways
+lead to, also by way of a third, unless one of the two takes only those that its file names. Routes
+and gateways carry all accounts.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, permutations
 
 from ropewalk.federation.bridges import Bridge
 from ropewalk.federation.readers.drafts import BrokerDraft
 
-Peers = dict[str, list[str]]
-"""Servers by a cluster's name."""
+Pair = tuple[int, int]
+"""Two clusters, by their numbers."""
 
 
 def with_gossip(bridges: Sequence[Bridge], brokers: dict[str, BrokerDraft]) -> Iterator[Bridge]:
     """Bridges as they come to be: those that are no NATS connections stay as they are."""
     routes = [one for one in bridges if one.kind == "route"]
     gateways = [one for one in bridges if one.kind == "gateway"]
-    clusters = _clusters(routes, brokers)
+    clusters = _clusters(routes, gateways, brokers)
     yield from (
         _wider(one, clusters, brokers) for one in bridges if one.kind not in ("route", "gateway")
     )
@@ -29,17 +30,28 @@ def with_gossip(bridges: Sequence[Bridge], brokers: dict[str, BrokerDraft]) -> I
     yield from _gateways(gateways, clusters, brokers)
 
 
-def _clusters(routes: Sequence[Bridge], brokers: dict[str, BrokerDraft]) -> list[list[str]]:
+def _clusters(
+    routes: Sequence[Bridge], gateways: Sequence[Bridge], brokers: dict[str, BrokerDraft]
+) -> list[list[str]]:
     """Servers that routes join, whatever they call their cluster, and those without routes."""
     of: dict[str, list[str]] = {}
     for one in brokers.values():
         if one.make == "nats":
             of.setdefault(one.host, [one.host])
-    for route in routes:
-        a, b = of[brokers[route.from_].host], of[brokers[route.to].host]
+
+    def merge(one: str, other: str) -> None:
+        a, b = of[brokers[one].host], of[brokers[other].host]
         if a is not b:
             a += b
             of.update(dict.fromkeys(b, a))
+
+    for route in routes:
+        merge(route.from_, route.to)
+    for gateway in gateways:
+        for other in gateway.addresses:
+            # All addresses of a gateway are of the one cluster that it leads to.
+            if of[brokers[gateway.from_].host] is not of[brokers[other].host]:
+                merge(gateway.to, other)
     return list({id(servers): servers for servers in of.values()}.values())
 
 
@@ -80,15 +92,7 @@ def _gateways(
     gateways: Sequence[Bridge], clusters: list[list[str]], brokers: dict[str, BrokerDraft]
 ) -> Iterator[Bridge]:
     """Each server's own gateway to each cluster that its cluster is joined to, one way."""
-    number = {server: i for i, servers in enumerate(clusters) for server in servers}
-    joined: dict[tuple[int, int], Bridge] = {}
-    for one in gateways:
-        a, b = number[brokers[one.from_].host], number[brokers[one.to].host]
-        if a != b:
-            joined.setdefault((a, b), one)
-    for (a, b), one in list(joined.items()):
-        joined.setdefault((b, a), replace(one, name=_cluster(clusters[a], brokers), reached_at=()))
-    for (a, b), one in joined.items():
+    for (a, b), one in _joined(gateways, clusters, brokers).items():
         for server in clusters[a]:
             for account, name in _spaces(server, brokers).items():
                 far = [_spaces(other, brokers).get(account) for other in clusters[b]]
@@ -105,9 +109,55 @@ def _gateways(
                     )
 
 
-def _cluster(servers: list[str], brokers: dict[str, BrokerDraft]) -> str:
-    names = [one.cluster for one in brokers.values() if one.host in servers and one.cluster]
-    return names[0] if names else servers[0]
+def _joined(
+    gateways: Sequence[Bridge], clusters: list[list[str]], brokers: dict[str, BrokerDraft]
+) -> dict[Pair, Bridge]:
+    """Clusters, by number, with a gateway from one to the other: asked for, or by gossip."""
+    number = {server: i for i, servers in enumerate(clusters) for server in servers}
+    asked: dict[Pair, Bridge] = {}
+    for one in gateways:
+        a, b = number[brokers[one.from_].host], number[brokers[one.to].host]
+        if a != b:
+            asked.setdefault((a, b), one)
+    names = _names(asked, clusters, brokers)
+    only = [
+        [one.only for one in brokers.values() if one.host in servers and one.only is not None]
+        for servers in clusters
+    ]
+
+    def willing(a: int, b: int) -> bool:
+        return all(names[b] in one for one in only[a]) and all(names[a] in one for one in only[b])
+
+    joined = {pair: one for pair, one in asked.items() if willing(*pair)}
+    for group in _groups(joined):
+        first = next(pair for pair in joined if pair[0] in group)
+        for a, b in permutations(group, 2):
+            if (a, b) not in joined and willing(a, b):
+                near = joined.get((b, a)) or joined[first]
+                joined[a, b] = replace(near, name=names[b], reached_at=())
+    return joined
+
+
+def _names(
+    asked: dict[Pair, Bridge], clusters: list[list[str]], brokers: dict[str, BrokerDraft]
+) -> list[str]:
+    """What clusters call themselves, or else are called by those that have a gateway to them."""
+    names = [
+        next((one.cluster for one in brokers.values() if one.host in servers and one.cluster), "")
+        for servers in clusters
+    ]
+    for (_, b), one in asked.items():
+        names[b] = names[b] or one.name or ""
+    return [name or servers[0] for name, servers in zip(names, clusters, strict=True)]
+
+
+def _groups(pairs: Iterable[Pair]) -> list[list[int]]:
+    """Clusters that are joined, if only by way of others."""
+    of: dict[int, set[int]] = {}
+    for a, b in pairs:
+        both = of.get(a, {a}) | of.get(b, {b})
+        of.update(dict.fromkeys(both, both))
+    return [sorted(group) for group in {id(group): group for group in of.values()}.values()]
 
 
 def _wider(one: Bridge, clusters: list[list[str]], brokers: dict[str, BrokerDraft]) -> Bridge:

@@ -24,6 +24,10 @@ class Address:
     secure: bool = False
     server: str = ""
     """What an AsyncAPI document calls it."""
+    peer: str = ""
+    """Of NATS: what connects there (route, gateway, leaf); a server has one port for each."""
+    login: int = 0
+    """Of NATS: which of the users that one file has for this host; they may be of any account."""
 
     def __str__(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
@@ -49,6 +53,8 @@ class BrokerDraft:
     """Host names and cluster names that addresses may call it by."""
     cluster: str = ""
     """Its cluster, as its make names it."""
+    only: tuple[str, ...] | None = None
+    """The clusters whose gateways it takes and goes to; None: all."""
     secure: bool = False
     risk_groups: tuple[str, ...] = ()
 

@@ -7,12 +7,12 @@ from ropewalk.federation.bridges import Bridge, Prefixes
 from ropewalk.federation.contracts import DEFAULT
 from ropewalk.federation.facts import Broker, Client, Federation, Site, Topic
 from ropewalk.federation.names import is_name, topic_fault
-from ropewalk.federation.readers.assumed import NO_PROMISE, assumed
+from ropewalk.federation.readers.assumed import NO_PROMISE, apart, assumed
 from ropewalk.federation.readers.clusters import with_gossip
 from ropewalk.federation.readers.drafts import Address, BridgeDraft, BrokerDraft, Drafts, TopicDraft
 from ropewalk.federation.readers.mapping import Mapping as Said
 from ropewalk.federation.readers.whose import Directory, place_text, places
-from ropewalk.federation.showing import shown
+from ropewalk.federation.showing import label, shown
 
 SCHEMES = {
     "nats": ("nats", "tls"),
@@ -47,6 +47,8 @@ def join(name: str, drafts: Drafts, said: Said | None = None) -> Joined:
     bridges = list(with_gossip(bridges, directory.brokers))
     for known, topic in assumed(bridges, topics).items():
         topics[known] = topic
+    if not bridges and len(directory.brokers) > 1 and all(one.assumed for one in topics.values()):
+        topics = apart(directory.brokers)
     sites = dict(said.sites) if said is not None else {}
     brokers = {one.name: _broker(one, directory, sites) for one in directory.brokers.values()}
     federation = Federation(
@@ -167,6 +169,7 @@ def _topics(given: Iterable[TopicDraft], directory: Directory, drafts: Drafts) -
         if advice := topic_fault(one.name):
             drafts.fault(one.where, "C005", f"{shown(one.name)} is no topic: {advice}")
             continue
+        _tell_several(one, directory, drafts)
         publishers = _ends(one.publishers, directory, named=not one.assumed)
         subscribers = _ends(one.subscribers, directory, named=not one.assumed)
         known = topics.get(one.name)
@@ -190,6 +193,22 @@ def _topics(given: Iterable[TopicDraft], directory: Directory, drafts: Drafts) -
             subscribers=tuple(dict.fromkeys((*known.subscribers, *subscribers))),
         )
     return topics
+
+
+def _tell_several(one: TopicDraft, directory: Directory, drafts: Drafts) -> None:
+    """Servers of an AsyncAPI document are often its environments: nothing in it says so."""
+    found: dict[str, dict[str, Address]] = {}
+    for end, _ in (*one.publishers, *one.subscribers):
+        if isinstance(end, Address) and end.server:
+            found.setdefault(end.make, {}).setdefault(directory.broker(end, None), end)
+    for brokers in found.values():
+        servers = {end.server: end for end in brokers.values()}
+        if len(servers) > 1:
+            names = " and ".join(map(label, list(servers)[:3]))
+            what = f"servers {names} are read as in use at once, and what is sent at one is wanted "
+            what += "at the others: if the application uses one of them, as environments, say in "
+            what += "--map that they are one broker, or read a copy of the document with one"
+            drafts.warn(list(servers.values())[1].where, "C012", what)
 
 
 def _ends(ends: Iterable[End], directory: Directory, *, named: bool) -> tuple[str | Client, ...]:

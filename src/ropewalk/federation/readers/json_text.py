@@ -16,6 +16,7 @@ MAX_DEPTH = 64
 _SPACE = re.compile(r"[ \t\n\r]*")
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?", re.ASCII)
 _WORDS = {"true": True, "false": False, "null": None}
+_TEMPLATE = re.compile(r"\{[{%#]|<%|\$[{(]|%\w+%|__?[A-Z]|@\w+@")
 _WORD = re.compile(r"[A-Za-z]+")
 
 
@@ -74,7 +75,8 @@ class _Reader:
             if not stack:
                 break
             if self.text[at : at + 1] != ",":
-                raise _Bad(at, "',' or the end of the list or map is missing here")
+                what = "',' or the end of the list or map is missing here"
+                raise _Bad(*self._odd(at, what))
             key, at = self._key(stack[-1], self._skip(at + 1))
         if at < len(self.text):
             raise _Bad(at, "something stands after the end of the document: remove it")
@@ -99,7 +101,7 @@ class _Reader:
         if isinstance(container, list):
             return 0, at
         if self.text[at : at + 1] != '"':
-            raise _Bad(at, "a name in double quotes is missing here")
+            raise _Bad(*self._odd(at, "a name in double quotes is missing here"))
         name, end = self._string(at)
         end = self._skip(end)
         if self.text[end : end + 1] != ":":
@@ -120,7 +122,19 @@ class _Reader:
         word = _WORD.match(self.text, at)
         if word and word[0] in _WORDS:
             return False, _WORDS[word[0]], word.end()
-        raise _Bad(at, "a value is missing here" if start else "the text ends too early")
+        what = "a value is missing here" if start else "the text ends too early"
+        raise _Bad(*self._odd(at, what))
+
+    def _odd(self, at: int, otherwise: str) -> tuple[int, str]:
+        """What people write where JSON takes it not."""
+        before = len(self.text[:at].rstrip()) - 1
+        if self.text[at : at + 1] in ("]", "}") and self.text[before : before + 1] == ",":
+            return before, "nothing follows this comma: remove it"
+        if self.text.startswith(("//", "/*", "#"), at):
+            return at, "a comment, which JSON does not have: remove it"
+        if _TEMPLATE.match(self.text, at) or self.text.startswith("{{", max(at - 1, 0)):
+            return at, "this is a template's: fill it in first"
+        return at, otherwise
 
     def _string(self, at: int) -> tuple[str, int]:
         try:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, count
 from pathlib import Path
 from types import MappingProxyType
+from urllib.parse import unquote
 
 from ropewalk.errors import ConfigurationError
 from ropewalk.federation.facts import Federation
@@ -15,11 +16,12 @@ from ropewalk.federation.readers.joining import join
 from ropewalk.federation.readers.mapping import Mapping as Said
 from ropewalk.federation.readers.mapping import read_mapping
 from ropewalk.federation.readers.mosquitto import read_mosquitto
-from ropewalk.federation.readers.nats import read_nats
-from ropewalk.federation.readers.rabbitmq import read_erlang, read_rabbitmq, read_rabbitmq_conf
+from ropewalk.federation.readers.nats import includes_of, read_nats
+from ropewalk.federation.readers.rabbitmq import read_erlang, read_rabbitmq_conf
 from ropewalk.federation.readers.recognise import Family
+from ropewalk.federation.readers.scripted import gathered
 from ropewalk.federation.readers.sources import Read, beside, parsed_file, sources, text_of
-from ropewalk.federation.readers.whose import as_name
+from ropewalk.federation.readers.whose import as_name, home
 from ropewalk.federation.sense import check
 from ropewalk.federation.source import Source
 from ropewalk.federation.yaml_text import parse
@@ -32,8 +34,24 @@ GENERIC = re.compile(
 )
 """Names of files that say nothing about whose they are: the folder's name is taken."""
 _ASYNCAPI = re.compile(rb"^[\"']?asyncapi[\"']?\s*:", re.MULTILINE)
+_EXPORT = re.compile(
+    rb'\A\s*\{.*?"(?:rabbit(?:mq)?_version|vhosts|exchanges|bindings)"\s*:', re.DOTALL
+)
+"""RabbitMQ's definitions are JSON, whatever their file is called."""
+_MANIFEST = re.compile(rb"^apiVersion:.*?^kind:", re.MULTILINE | re.DOTALL)
+TASK = re.compile(
+    r"(setup|set|init|create|add|config|configure|install|run|start|up|deploy|provision|enable|declare"
+    r"|bootstrap|entrypoint|post|pre|and|docker|script|federation|federate|upstreams?|polic(y|ies)"
+    r"|shovels?|exchanges?|queues?|cluster|clusters|vhosts?|rabbit|rabbitmq|mq|topology|\d*)\Z",
+    re.IGNORECASE,
+)
+"""Words of scripts' names that say what they do, and not for which server."""
+_KEPT_IN = re.compile(r"(configs?|configuration|conf|conf\.d|cfg|etc|settings)\Z", re.IGNORECASE)
+"""Folders that any server keeps its configuration in."""
 BESIDE = ("rabbitmq-conf", "erlang")
 """Files of a server that stand beside its definitions."""
+LATER = (*BESIDE, "rabbitmq-script")
+_REFS = re.compile(r"[\"']?\$ref[\"']?\s*:\s*[\"']?([^\"'#\s{}]+)")
 _INCLUDES = re.compile(
     r"^\s*include(?:_dir)?[\s:=]+['\"]?([^'\"\n;]+?)['\"]?\s*;?\s*$", re.MULTILINE
 )
@@ -49,6 +67,8 @@ class Native:
     text: str
     parts: Mapping[str, str] = field(default_factory=dict)
     """Files that it includes, by the path as it is written."""
+    assumed: tuple[tuple[str, str], ...] = ()
+    """RabbitMQ: virtual host and name of exchanges that stand for those which clients declare."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +104,7 @@ def read_native(
     read = list(sources(files, drafts, family=family))
     natives = _drafted(read, drafts, said)
     if not drafts.faults and not drafts.brokers and not drafts.topics:
-        what = "there is no broker's configuration here"
-        where = Where(str(files[0]) if files else "")
-        drafts.fault(where, "C008", f"{what}: name mosquitto.conf, definitions.json, nats.conf")
+        drafts.fault(Where(str(files[0]) if files else ""), "C008", _nothing(natives))
     if drafts.faults:
         raise ConfigurationError(_sorted(drafts.findings))
     joined = join(as_name(name or _name(files)), drafts, said)
@@ -98,6 +116,14 @@ def read_native(
     return Reading(federation, _sorted(drafts.findings), joined.meant, tuple(natives))
 
 
+def _nothing(natives: Sequence[Native]) -> str:
+    if natives and all(one.family == "asyncapi" for one in natives):
+        what = "no channel of an AsyncAPI document is sent to or received from at a known broker"
+        return f"{what}: name its MQTT, AMQP or NATS servers, and who does what on its channels"
+    what = "there is no broker's configuration here"
+    return f"{what}: name mosquitto.conf, definitions.json, nats.conf"
+
+
 def is_native(path: Path) -> bool:
     """Whether a path is to be read as brokers' own configuration rather than as a federation.
 
@@ -107,10 +133,13 @@ def is_native(path: Path) -> bool:
         tables = any(path.glob("*.parquet"))
         return not tables and any(one.family != "federation" for one in sources([path], Drafts()))
     if path.suffix.lower() in (".yaml", ".yml"):
-        return _ASYNCAPI.search(_beginning(path)) is not None
+        beginning = _beginning(path)
+        return any(one.search(beginning) for one in (_ASYNCAPI, _EXPORT, _MANIFEST))
     if path.suffix.lower() == ".json":
         return all(one.family != "federation" for one in sources([path], Drafts()))
-    return path.suffix.lower() in (".conf", ".config", ".cfg")
+    # Templates and samples, too: mosquitto.conf.j2, nats.conf.example.
+    names = {one.lower() for one in path.suffixes}
+    return not names.isdisjoint((".conf", ".config", ".cfg", ".json", ".sh", ".bash"))
 
 
 def _beginning(path: Path) -> bytes:
@@ -135,28 +164,47 @@ def _said(path: Path, drafts: Drafts) -> Said | None:
 
 def _drafted(read: Sequence[Read], drafts: Drafts, said: Said | None) -> list[Native]:
     included = {path for one in read for path in _included(one)}
+    whole = ("asyncapi",)  # such a document may be a part of another one, and is one itself
+    read = [one for one in read if one.family in whole or one.path.resolve() not in included]
     known: dict[str, str] = {}
     natives = []
-    for one in sorted(read, key=lambda each: each.family in BESIDE):
-        if one.path.resolve() in included:
-            continue
+    exports: dict[str, Read] = {}
+    for one in read:
         if one.family == "federation":
             what = "passed over: it is a federation file"
             drafts.note(Where(one.file), "C013", f"{what}: read it alone to convert it")
-            continue
-        host = _host(one, said, known)
-        parts: dict[str, str] = {}
-        _READERS[one.family](one, host, drafts, parts)
-        if one.family not in BESIDE:
+        elif one.family == "rabbitmq":
+            exports[_host(one, said, known)] = one
+        elif one.family not in LATER:
+            host, parts = _host(one, said, known), dict[str, str]()
+            _READERS[one.family](one, host, drafts, parts)
             natives.append(Native(host, one.family, one.file, one.text, parts))
+    scripts = [one for one in read if one.family == "rabbitmq-script"]
+    clusters = gathered(exports, scripts, lambda one: _host(one, said, known), drafts)
+    for host, cluster in clusters.items():
+        assumed = cluster.read(host, drafts)
+        text = cluster.text
+        natives.append(Native(host, "rabbitmq", cluster.file, text, assumed=assumed))
+    for one in sorted(read, key=lambda each: each.family == "erlang"):
+        if one.family in BESIDE:
+            host = _host(one, said, known)
+            near = clusters.get(host)
+            definitions = (near.document, near.file) if near is not None else None
+            read_beside = read_erlang if one.family == "erlang" else read_rabbitmq_conf
+            read_beside(one.text, one.file, host, drafts, definitions)
     return natives
 
 
 def _included(one: Read) -> Iterable[Path]:
+    if one.family == "asyncapi":
+        parts = (beside(one.path, unquote(match[1])) for match in _REFS.finditer(one.text))
+        yield from (path.resolve() for path in parts if path is not None)
     if one.family not in ("mosquitto", "nats"):
         return
-    for match in _INCLUDES.finditer(one.text):
-        found = beside(one.path, match[1].strip())
+    nats = one.family == "nats"
+    names = includes_of(one.text) if nats else [each[1] for each in _INCLUDES.finditer(one.text)]
+    for name in names:
+        found = beside(one.path, name.strip())
         if found is not None and found.is_dir():
             yield from (path.resolve() for path in found.glob("*.conf"))
         elif found is not None:
@@ -168,19 +216,27 @@ def _host(one: Read, said: Said | None, known: dict[str, str]) -> str:
     told = said.name_of(one.file) if said is not None else None
     if told is not None:
         return told
-    if one.family in BESIDE:
-        # The server's settings, beside its definitions.
-        near = [name for name, file in known.items() if Path(file).parent == one.path.parent]
+    stem = one.path.name.partition(".")[0] or one.path.name
+    script = one.family == "rabbitmq-script" and all(map(TASK.match, re.split(r"[-_. ]", stem)))
+    if one.family in BESIDE or script:
+        # The server's settings, or what sets it up, beside its definitions.
+        near = [name for name, file in known.items() if home(file) == home(one.file)]
         if len(near) == 1:
             return near[0]
-    stem = one.path.name.partition(".")[0] or one.path.name
-    folder = one.path.resolve().parent.name
-    names = [folder, f"{folder}_{stem}"] if GENERIC.match(stem) else [stem, f"{folder}_{stem}"]
+    folder = _folder(one.path)
+    usual = script or GENERIC.match(stem) or one.path.parent.name == "conf.d"
+    names = [folder, f"{folder}_{stem}"] if usual else [stem, f"{folder}_{stem}"]
     for name in chain(names, (f"{names[-1]}_{i}" for i in count(2))):
         made = as_name(name)
         if known.setdefault(made, one.file) == one.file:
             return made
     raise AssertionError("numbers do not end")
+
+
+def _folder(path: Path) -> str:
+    """The folder that says whose a file is: of sites/hub/config/mosquitto.conf it is hub."""
+    folders = path.resolve().parent.parts
+    return next((one for one in reversed(folders[1:]) if not _KEPT_IN.match(one)), folders[-1])
 
 
 def _name(paths: Sequence[Path]) -> str:
@@ -220,10 +276,6 @@ def _nats(one: Read, host: str, drafts: Drafts, parts: dict[str, str]) -> None:
     read_nats(one.text, one.file, host, drafts, include=include)
 
 
-def _rabbitmq(one: Read, host: str, drafts: Drafts, _: dict[str, str]) -> None:
-    read_rabbitmq(one.document, one.file, host, drafts)
-
-
 def _asyncapi(one: Read, host: str, drafts: Drafts, _: dict[str, str]) -> None:
     read_asyncapi(
         one.document,
@@ -239,10 +291,5 @@ def _asyncapi(one: Read, host: str, drafts: Drafts, _: dict[str, str]) -> None:
 _READERS: Mapping[Family, Callable[[Read, str, Drafts, dict[str, str]], None]] = {
     "mosquitto": _mosquitto,
     "nats": _nats,
-    "rabbitmq": _rabbitmq,
-    "rabbitmq-conf": lambda one, host, drafts, _: read_rabbitmq_conf(
-        one.text, one.file, host, drafts
-    ),
-    "erlang": lambda one, host, drafts, _: read_erlang(one.text, one.file, host, drafts),
     "asyncapi": _asyncapi,
 }

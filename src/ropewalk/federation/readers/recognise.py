@@ -5,12 +5,20 @@ from collections import Counter
 from typing import Any, Literal
 
 Family = Literal[
-    "mosquitto", "nats", "rabbitmq", "rabbitmq-conf", "erlang", "asyncapi", "federation"
+    "mosquitto",
+    "nats",
+    "rabbitmq",
+    "rabbitmq-script",
+    "rabbitmq-conf",
+    "erlang",
+    "asyncapi",
+    "federation",
 ]
 FAMILIES: tuple[Family, ...] = (
     "mosquitto",
     "nats",
     "rabbitmq",
+    "rabbitmq-script",
     "rabbitmq-conf",
     "erlang",
     "asyncapi",
@@ -22,6 +30,10 @@ _DEFINITIONS = {
     *("policies", "operator_policies", "parameters", "global_parameters", "permissions"),
     *("topic_permissions", "rabbitmq_definition_format"),
 }
+_VERSIONS = ("rabbit_version", "rabbitmq_version", "rabbitmq_definition_format")
+_COMMON = ("permissions", "policies", "parameters", "queues")
+_WITHIN = {"vhost", "component", "pattern", "durable", "configure"}
+"""What entries of sections have whose names others use, too."""
 _NATS = {
     *("port", "host", "net", "listen", "client_advertise", "server_name", "cluster", "gateway"),
     *("gateways", "leafnodes", "leaf", "jetstream", "accounts", "authorization", "mqtt"),
@@ -46,8 +58,20 @@ _MOSQUITTO = {
     *("use_identity_as_username", "allow_zero_length_clientid", "remote_user", "username"),
     *("bridge_tls_version", "bridge_identity", "bridge_psk", "log_timestamp_format", "password"),
 }
-_INI = re.compile(r"\s*[a-z_]+(\.[A-Za-z0-9_${}/-]+)+\s*=")
+_INI = re.compile(
+    r"\s*(?:[a-z_]+(?:\.[A-Za-z0-9_${}/-]+)+|default_(?:user|pass|vhost|queue_type|user_tags)"
+    r"|loopback_users|load_definitions|cluster_(?:name|partition_handling|keepalive_interval)"
+    r"|channel_max|frame_max|heartbeat|consumer_timeout|queue_master_locator|queue_leader_locator"
+    r"|collect_statistics(?:_interval)?|handshake_timeout|reverse_dns_lookups|log)\s*="
+)
 _ERLANG = re.compile(r"\A(?:\s|%[^\n]*)*\[\s*(?:%[^\n]*\s*)*(\{|\]\s*\.)")
+_ACCESS = {"user", "topic", "pattern"}
+"""What a file of access rights for Mosquitto has; a configuration has more than these."""
+_NGINX = re.compile(
+    r"\s*(?:(location|upstream)\s[^:=]*\{|(proxy_pass|try_files|worker_\w+|root)\s[^:=]"
+    r"|(listen|server_name)\s[^={]*;|(server|events)\s*\{)"
+)
+"""What stands beside brokers in many folders, and has braces like NATS."""
 _FIRST_WORD = re.compile(r"\s*([A-Za-z_]+)")
 
 
@@ -59,9 +83,18 @@ def family_of_map(value: Any) -> Family | None:
         return "asyncapi"
     if "federation" in value:
         return "federation"
-    if value.keys() & _DEFINITIONS:
+    if any(_is_section(key, value[key]) for key in value.keys() & _DEFINITIONS):
         return "rabbitmq"
     return "nats" if {str(key).lower() for key in value} & _NATS else None
+
+
+def _is_section(key: str, value: Any) -> bool:
+    """Whether it is RabbitMQ's: other programs have parameters, policies and queues as well."""
+    if key in _VERSIONS:
+        return True
+    if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
+        return False
+    return key not in _COMMON or any(one.keys() & _WITHIN for one in value) or not value
 
 
 def family_of_text(text: str) -> Family | None:
@@ -75,16 +108,29 @@ def family_of_text(text: str) -> Family | None:
     if _ERLANG.match(text):
         return "erlang"
     votes: Counter[Family] = Counter()
-    for line in text.splitlines()[:5000]:
-        stripped = line.strip()
-        if not stripped or stripped.startswith(("#", "//")):
-            continue
+    lines = _said(text)
+    names = {line.split()[0] for line in lines}
+    if names <= _ACCESS and names != {"user"}:
+        return None
+    if len({found.lastindex for line in lines if (found := _NGINX.match(line))}) > 1:
+        return None
+    for line in lines:
         if _INI.match(line):
             votes["rabbitmq-conf"] += 2
             continue
         votes.update(_votes(line))
     best = votes.most_common(1)
     return best[0][0] if best else None
+
+
+def is_bare(text: str) -> bool:
+    """Whether a file sets nothing: all of it is comments."""
+    return not _said(text)
+
+
+def _said(text: str) -> list[str]:
+    lines = text.splitlines()[:5000]
+    return [line for line in lines if line.strip() and not line.lstrip().startswith(("#", "//"))]
 
 
 def _votes(line: str) -> dict[Family, int]:

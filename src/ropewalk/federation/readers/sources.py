@@ -5,21 +5,27 @@ of this one: it is looked for beside the file, never followed.
 """
 
 import codecs
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from ropewalk.federation.readers.drafts import Drafts
 from ropewalk.federation.readers.json_text import parse_json
-from ropewalk.federation.readers.recognise import Family, family_of_map, family_of_text
+from ropewalk.federation.readers.rabbitmq.scripts import is_script
+from ropewalk.federation.readers.recognise import Family, family_of_map, family_of_text, is_bare
 from ropewalk.federation.yaml_text import Parsed, parse
 from ropewalk.findings import Where
 
+_MANIFEST = re.compile(r"(?:(?:#|---|\{\{).*\n|\s)*apiVersion:.*?^kind:", re.MULTILINE | re.DOTALL)
 MAX_MB = 64
 MAX_FILES = 20_000
-_SUFFIXES = (".conf", ".config", ".json", ".yaml", ".yml", ".cfg", ".txt", "")
+_SCRIPTS = (".sh", ".bash", ".ksh", ".zsh")
+_SUFFIXES = (".conf", ".config", ".json", ".yaml", ".yml", ".cfg", ".txt", "", *_SCRIPTS)
 _SURE = ("rabbit_version", "rabbitmq_version", "asyncapi", '"exchanges"', '"vhosts"')
 """A broken document with one of these was meant to be read."""
+_TEMPLATE = ("{%", "{{", "{#")
+"""What a template may start with, and JSON does not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +37,8 @@ class Read:
     text: str
     family: Family
     parsed: Parsed | None = field(default=None, repr=False)
+    asked: bool = False
+    """Whether it was named itself, not the folder it is in."""
 
     @property
     def document(self) -> Parsed:
@@ -87,10 +95,16 @@ def _read(path: Path, drafts: Drafts, family: Family | None, *, asked: bool) -> 
     text = _decoded(content, file, drafts, asked=asked)
     if text is None:
         return None
+    if asked and _MANIFEST.match(text):
+        what = "it is a Kubernetes manifest: save each file that it holds below data as one of its"
+        drafts.fault(Where(file), "C001", f"{what} own, and read these")
+        return None
+    if family in (None, "rabbitmq") and _script(path, text, sure=family is not None):
+        return Read(file, path, text, "rabbitmq-script", asked=asked)
     parsed = _document(path, text) if family in (None, "rabbitmq", "asyncapi") else None
     if parsed is None and family in ("rabbitmq", "asyncapi"):
         parsed = parse_json(text)
-    known = family or _family(text, parsed)
+    known = family or _family(path, text, parsed)
     sure = known is not None or any(word in text for word in _SURE)
     if parsed is not None and parsed.faults and (asked or sure) and known != "nats":
         for fault in parsed.faults:
@@ -98,8 +112,17 @@ def _read(path: Path, drafts: Drafts, family: Family | None, *, asked: bool) -> 
         return None
     if known is None and asked:
         what = "it is no configuration of Mosquitto, NATS or RabbitMQ, and no AsyncAPI document"
+        if is_bare(text):
+            what = "it sets nothing: it is empty, or all of it is comments"
         drafts.fault(Where(file), "C001", f"{what}: if it is, say whose with --as")
-    return Read(file, path, text, known, parsed) if known is not None else None
+    return Read(file, path, text, known, parsed, asked) if known is not None else None
+
+
+def _script(path: Path, text: str, *, sure: bool) -> bool:
+    """Whether it is a script that sets up RabbitMQ; prose and other files may name its commands."""
+    shell = path.suffix.lower() in _SCRIPTS or (text.startswith("#!") and "sh" in text[:40])
+    shell = shell or (sure and text.lstrip()[:1] not in ("{", "["))
+    return shell and is_script(text)
 
 
 def _decoded(content: bytes, file: str, drafts: Drafts, *, asked: bool) -> str | None:
@@ -120,19 +143,26 @@ def _decoded(content: bytes, file: str, drafts: Drafts, *, asked: bool) -> str |
 
 def _document(path: Path, text: str) -> Parsed | None:
     """A JSON or YAML document, if it looks like one."""
-    start = text.lstrip()[:1]
+    start = text.lstrip()[:2]
     if path.suffix.lower() in (".yaml", ".yml"):
         return parse(text, with_lines=True)
-    if path.suffix.lower() == ".json" or (start == "{" and '"' in text):
+    if path.suffix.lower() == ".json" or (
+        start[:1] == "{" and '"' in text and start not in _TEMPLATE
+    ):
         return parse_json(text)
     if text.lstrip().startswith("asyncapi:"):
         return parse(text, with_lines=True)
     return None
 
 
-def _family(text: str, parsed: Parsed | None) -> Family | None:
+def _family_by_name(path: Path, text: str) -> Family | None:
+    """Whose a file is that sets nothing: installed as it comes, all of it is comments."""
+    return "mosquitto" if path.name.lower() == "mosquitto.conf" and is_bare(text) else None
+
+
+def _family(path: Path, text: str, parsed: Parsed | None) -> Family | None:
     if parsed is None:
-        return family_of_text(text)
+        return family_of_text(text) or _family_by_name(path, text)
     if parsed.broken:
         # NATS takes JSON with comments and without quotes.
         return "nats" if family_of_text(text) == "nats" and not _sure(text) else None

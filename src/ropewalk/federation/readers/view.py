@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ropewalk.federation.readers.drafts import Drafts
+from ropewalk.federation.readers.growing import Grown
 from ropewalk.federation.yaml_text import Parsed, Path
 from ropewalk.findings import Where
 
@@ -30,11 +31,13 @@ class View:
     @property
     def where(self) -> Where:
         """Where it is written."""
-        return Where(self.file, self._parsed.line_of(self.path))
+        return self.place()
 
     def place(self, *steps: str | int) -> Where:
         """Where a value in it is written."""
-        return Where(self.file, self._parsed.line_of((*self.path, *steps)))
+        path = (*self.path, *steps)
+        file = self._parsed.file_of(path) if isinstance(self._parsed, Grown) else self.file
+        return Where(file or self.file, self._parsed.line_of(path))
 
     def has(self, key: str) -> bool:
         """Whether there is such a key, with a value."""

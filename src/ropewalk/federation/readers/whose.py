@@ -33,6 +33,12 @@ def as_name(text: str) -> str:
     return made if is_name(made) else "unnamed"
 
 
+def home(file: str) -> PurePath:
+    """The folder of a server's files; what is in a `conf.d` belongs to the folder above."""
+    folder = PurePath(file).parent
+    return folder.parent if folder.name == "conf.d" else folder
+
+
 def is_here(host: str) -> bool:
     """Whether a host is the machine that the file is for."""
     if host.lower() in ("", "localhost"):
@@ -51,6 +57,8 @@ class Directory:
         self.brokers: dict[str, BrokerDraft] = {}
         self._servers: dict[str, list[BrokerDraft]] = {}
         self._unseen: dict[tuple[str, int], str] = {}
+        self._ports: dict[tuple[str, str], int] = {}
+        """Ports for peers of a kind, of NATS servers that no file describes."""
         self._known_as: dict[str, Address] = {}
         self.meant: dict[tuple[str, str, int], str] = {}
         """The server that an address means, by the file it is in, host and port."""
@@ -123,13 +131,15 @@ class Directory:
         return said
 
     def _by_port(self, address: Address, holder: BrokerDraft | None) -> list[str]:
-        """Servers that listen at a port of this machine, the holder itself left out."""
+        """Servers that listen at a port of this machine, the holder left out if it is no route."""
+        if holder is not None and address.peer == "route" and _here_at(holder, address.port):
+            return [holder.host]  # all servers of a cluster may have the same list
         return [
             server
             for server, spaces in self._servers.items()
             if holder is None or server != holder.host
             for one in spaces[:1]
-            if any(port == address.port and is_here(host) for host, port in one.listens)
+            if _here_at(one, address.port)
         ]
 
     def _by_name(self, address: Address) -> list[str]:
@@ -140,7 +150,11 @@ class Directory:
         if exact:
             return exact
         for name in (host, host.partition(".")[0]):
-            fits = [server for server, spaces in self._servers.items() if _called(spaces, name)]
+            fits = [
+                server
+                for server, spaces in self._servers.items()
+                if _called(spaces, name) and not self._other_port(server, address)
+            ]
             if len(fits) > 1:
                 at_port = [one for one in fits if _has_port(self._servers[one], address.port)]
                 fits = at_port or fits
@@ -151,10 +165,17 @@ class Directory:
                 return fits
         return []
 
+    def _other_port(self, server: str, address: Address) -> bool:
+        """Whether a server has another port for such peers: two ports are two servers."""
+        return self._ports.get((server, address.peer), address.port) != address.port
+
     def _new(self, address: Address) -> str:
         """A server that no file describes; one for each host, or host and port."""
-        # A NATS server has a port for each kind of peer.
-        key = (address.host, 0 if address.make == "nats" else address.port)
+        # A NATS server has a port for each kind of peer; on one machine there are several.
+        key = (address.host, 0)
+        other = key in self._unseen and self._other_port(self._unseen[key], address)
+        if address.make != "nats" or is_here(address.host) or other:
+            key = (address.host, address.port)
         if key not in self._unseen:
             name = as_name(
                 f"{address.host}_{address.port}" if is_here(address.host) else address.host
@@ -172,6 +193,8 @@ class Directory:
                 f"no file describes {place}: taken for a broker of its own, {name}: "
                 "read its file as well, or say in --map which broker it is",
             )
+        if address.peer:
+            self._ports.setdefault((self._unseen[key], address.peer), address.port)
         return self._unseen[key]
 
     def _make(self, name: str, address: Address) -> None:
@@ -188,16 +211,27 @@ class Directory:
 
     def _space(self, server: str, address: Address) -> str:
         spaces = self._servers[server]
+        if address.login and server in self._unseen.values():
+            # Two users of one account would close a circle, which its server refuses.
+            space = f"login-{address.login + 1}"
+            what = f"{address.host}:{address.port} has another user than before"
+            message = f"{what}: taken to be of another account, {space}: read its file as well"
+            self._drafts.warn(address.where, "C012", message)
+            return self._space(server, replace(address, space=space, login=0))
         for one in spaces:
             if one.space == address.space:
                 return one.name
+        shared = address.peer in ("route", "gateway")  # these carry all accounts
+        if shared and server not in self._unseen.values():
+            return spaces[0].name
         if not address.space:
-            if len(spaces) > 1:
+            if len(spaces) > 1 and not shared and server not in self._unseen.values():
                 what = f"which of {server}'s accounts {address.host}:{address.port} is for"
                 message = f"{what} is not known: taken to be {spaces[0].space}: say so in --map"
                 self._drafts.warn(address.where, "C012", message)
             return spaces[0].name
-        if any(one.where != address.where for one in spaces) and _described(spaces[0]):
+        other = any(one.where != address.where for one in spaces)
+        if other and server not in self._unseen.values() and _described(spaces[0]):
             what = f"{server} has no virtual host or account {address.space}"
             self._drafts.warn(
                 address.where, "C020", f"{what}: create it there, or correct the name"
@@ -217,7 +251,7 @@ class Directory:
 
 def _one_server(one: BrokerDraft, other: BrokerDraft) -> bool:
     """Whether two files of a folder describe one server: rabbitmq.conf and its definitions."""
-    folders = {PurePath(each.where.file).parent for each in (one, other)}
+    folders = {home(each.where.file) for each in (one, other)}
     files = {each.where.file for each in (one, other)}
     return one.make == other.make == "rabbitmq" and len(folders) == 1 and len(files) == 2
 
@@ -234,6 +268,11 @@ def _merged(one: BrokerDraft, other: BrokerDraft) -> BrokerDraft:
 
 def _described(one: BrokerDraft) -> bool:
     return bool(one.aliases or one.listens)
+
+
+def _here_at(one: BrokerDraft, port: int) -> bool:
+    """Whether it listens at a port of this machine."""
+    return any(port == at and is_here(host) for host, at in one.listens)
 
 
 def _listens(spaces: list[BrokerDraft], host: str, address: Address) -> bool:

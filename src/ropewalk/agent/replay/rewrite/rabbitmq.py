@@ -93,6 +93,7 @@ class _Writer:
         for key in ("exchanges", "queues", "bindings"):
             made[key] = [one for one in _maps(given, key) if not self._is_own(one)]
         made["exchanges"] = [self._exchange(one) for one in made["exchanges"]]
+        made["exchanges"] += [_topic(*one) for one in self.actor.assumed]
         made["parameters"] = list(self._parameters(given))
         self._federations(made)
         return made
@@ -221,6 +222,12 @@ def _user() -> dict[str, str]:
         "hashing_algorithm": "rabbit_password_hashing_sha256",
         "tags": "administrator",
     }
+
+
+def _topic(vhost: str, name: str) -> dict[str, Any]:
+    """An exchange as clients would declare it."""
+    kind = {"name": name, "vhost": vhost, "type": "topic", "durable": True}
+    return {**kind, "auto_delete": False, "internal": False, "arguments": {}}
 
 
 def _rights(vhost: str) -> dict[str, str]:

@@ -12,7 +12,7 @@ from ropewalk.federation.readers.asyncapi.left_out import UNUSED, LeftOut
 from ropewalk.federation.readers.asyncapi.operations import Operations
 from ropewalk.federation.readers.asyncapi.references import References
 from ropewalk.federation.readers.asyncapi.servers import Server, Servers
-from ropewalk.federation.readers.drafts import Drafts, TopicDraft
+from ropewalk.federation.readers.drafts import Address, Drafts, TopicDraft
 from ropewalk.federation.readers.view import View
 from ropewalk.federation.readers.whose import as_name
 from ropewalk.federation.showing import label, may_hold_secret, shown
@@ -58,11 +58,13 @@ def read_asyncapi(
     left.rest(root, read if version > 2 else [one for one in read if one != "operations"], _ROOT)
     known = _servers(root, references, servers)
     Operations(references, channels, left, drafts, version).read(root)
+    channels.find_topics()
     client = _client(root, host)
     _wills(known, client, drafts)
     for channel in channels.all.values():
         _topics(channel, client, drafts)
-    if channels.all and not known and not any(one.topics for one in channels.all.values()):
+    _unused(known, drafts)
+    if channels.all and not known and not any(map(_any_topics, channels.all.values())):
         why = "it names no servers: say in which broker they are with servers"
         drafts.aside(root.place("channels"), "the channels of this document", why)
     _components(root, references, left)
@@ -109,21 +111,35 @@ def _wills(servers: list[Server], client: str | None, drafts: Drafts) -> None:
             drafts.topics.append(TopicDraft(name=topic, where=where, publishers=ends))
 
 
+def _any_topics(channel: Channel) -> bool:
+    return any(channel.topics.values())
+
+
 def _topics(channel: Channel, client: str | None, drafts: Drafts) -> None:
-    if channel.topics and not (channel.sends or channel.receives):
+    if channel.topics.get(None):
         why = "nobody sends or receives there: write an operation that does"
         drafts.aside(channel.where, f"channel {label(channel.name)}", why)
         return
-    for topic, addresses in channel.topics.items():
-        ends = tuple((one, client) for one in addresses)
+    sent, received = (channel.topics.get(action, {}) for action in ("send", "receive"))
+    for topic in dict.fromkeys((*sent, *received)):
         drafts.topics.append(
             TopicDraft(
                 name=topic,
                 where=channel.where,
-                publishers=ends if channel.sends else (),
-                subscribers=ends if channel.receives else (),
+                publishers=tuple((one, client) for one in sent.get(topic, ())),
+                subscribers=tuple((one, client) for one in received.get(topic, ())),
             )
         )
+
+
+def _unused(servers: list[Server], drafts: Drafts) -> None:
+    ends = (end for one in drafts.topics for end, _ in (*one.publishers, *one.subscribers))
+    used = {(end.where, end.server) for end in ends if isinstance(end, Address)}
+    for one in servers:
+        for end in one.addresses[:1]:
+            if (end.where, end.server) not in used:
+                why = "nothing is sent to or received from there"
+                drafts.aside(end.where, f"server {label(end.server)}", why)
 
 
 def _components(root: View, references: References, left: LeftOut) -> None:

@@ -3,10 +3,11 @@
 Topics are called as they are where RabbitMQ's own definitions are read.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from ropewalk.federation.readers.asyncapi.left_out import NO_EXCHANGE, LeftOut, text
+from ropewalk.federation.readers.asyncapi.left_out import NO_EXCHANGE, LeftOut, text, texts
 from ropewalk.federation.readers.asyncapi.references import References
 from ropewalk.federation.readers.drafts import Drafts
 from ropewalk.federation.readers.rabbitmq.naming import MQTT, carried, exchange_prefix, queue_prefix
@@ -14,10 +15,13 @@ from ropewalk.federation.readers.view import View
 from ropewalk.federation.showing import shown
 from ropewalk.federation.spelling import pattern_from_amqp
 
-_READ = ("is", "name", "exchange", "exchange.name", "exchange.type", "exchange.vhost")
-_READ_OF_QUEUE = ("is", "queue", "queue.name", "queue.vhost")
+KEYS = ("cc", "bcc")
+"""Routing keys that an operation names; RabbitMQ sends a message to each of them as well."""
+_EXCHANGE = ("is", "name", "exchange", "exchange.name", "exchange.type", "exchange.vhost")
+_QUEUE = ("is", "queue", "queue.name", "queue.vhost")
 _BOUND = "which exchanges give to it is said by its broker's bindings, not here"
 _RUN_TIME = "it is made at run time or empty: nothing says which it is"
+_NO_KEYS = "what goes to this channel is not told apart by its key"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,60 +36,130 @@ class Route:
     """The virtual host that the channel names, if it does."""
 
 
-def route(
-    view: View, address: str | None, references: References, left: LeftOut, drafts: Drafts
-) -> Route | None:
-    """Where an AMQP 0-9-1 channel's messages go; None if no topic says so, which is told."""
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """Routing keys that operations on a channel name, and whether they are all that count."""
+
+    named: tuple[str, ...] = ()
+    alone: bool = False
+
+    def with_own(self, key: str | None) -> tuple[str, ...]:
+        """With the channel's own, where that counts."""
+        own = (key,) if key and not (self.alone and self.named) else ()
+        return tuple(dict.fromkeys((*own, *self.named)))
+
+
+def keys_of(view: View, references: References, drafts: Drafts) -> tuple[str, ...]:
+    """The routing keys in an operation's own binding; some tools write one as a text."""
+    binding = references.at(references.at(view, "bindings"), "amqp")
+    if binding is None:
+        return ()
+    found: list[str] = []
+    for key in KEYS:
+        is_list = isinstance(binding.value.get(key), list)
+        written = texts(binding, key, drafts) if is_list else (text(binding, key, drafts),)
+        found += [one for one in written if one]
+    return tuple(found)
+
+
+def routes(
+    view: View,
+    address: str | None,
+    keys: Keys,
+    references: References,
+    left: LeftOut,
+    drafts: Drafts,
+) -> Sequence[Route]:
+    """Where an AMQP 0-9-1 channel's messages go; none if no topic says so, which is told."""
     bindings = references.at(view, "bindings")
     binding = references.at(bindings, "amqp")
     if binding is None:
-        return _plain(view, address, left, drafts)
+        return _plain(view, keys.with_own(address), left, drafts)
     kind = text(binding, "is", drafts) or "routingKey"
     if kind not in ("routingKey", "queue"):
         what = f"bindings.amqp.is {shown(kind)}: write routingKey or queue"
         drafts.fault(binding.place("is"), "C005", what)
-        return None
+        return ()
     if kind == "queue":
-        return _of_queue(binding, address, references, drafts)
+        return _of_queue(binding, address, keys, references, drafts)
     exchange = references.at(binding, "exchange")
-    key = text(binding, "name", drafts) or address
+    own = None if is_label(address, binding, references) else address
+    key = text(binding, "name", drafts) or own
     if exchange is None:
-        return _plain(view, key, left, drafts)
-    return _of_exchange(exchange, key, drafts)
+        return _plain(view, keys.with_own(key), left, drafts)
+    if _is_default(exchange):
+        return _of_default(binding, exchange, key, keys, references, drafts)
+    return _of_exchange(exchange, key, keys, drafts)
 
 
-def _of_exchange(exchange: View, key: str | None, drafts: Drafts) -> Route | None:
+def is_label(address: str | None, binding: View | None, references: References) -> bool:
+    """Whether an address is FastStream's name for a handler: `KEY:EXCHANGE:HANDLER`."""
+    exchange = references.at(binding, "exchange")
+    if exchange is None or not address:
+        return False
+    return f":{exchange.value.get('name') or '_'}:" in address
+
+
+def _is_default(exchange: View) -> bool:
+    return exchange.value.get("type") == "default" or exchange.value.get("name") == ""
+
+
+def _of_default(
+    binding: View,
+    exchange: View,
+    key: str | None,
+    keys: Keys,
+    references: References,
+    drafts: Drafts,
+) -> Sequence[Route]:
+    """The default exchange's keys are names of queues."""
+    queue = references.at(binding, "queue")
+    name = (text(queue, "name", drafts) if queue is not None else None) or key
+    space = text(exchange, "vhost", drafts)
+    if keys.alone and name:
+        keys = Keys()  # an application receives what its queue gets, whatever else has its key
+    named = keys.with_own(name) or (None,)
+    return [one for each in named if (one := _queue(each, exchange, space, drafts)) is not None]
+
+
+def _of_exchange(exchange: View, key: str | None, keys: Keys, drafts: Drafts) -> Sequence[Route]:
     kind = text(exchange, "type", drafts) or "topic"
     name = text(exchange, "name", drafts)
     space = text(exchange, "vhost", drafts)
     if kind not in ("topic", "direct", "fanout", "default", "headers"):
         what = f"exchange.type {shown(kind)}: write topic, direct, fanout, default or headers"
         drafts.fault(exchange.place("type"), "C005", what)
-        return None
-    if kind == "default" or name == "":
-        return _queue(key, exchange, space, drafts)
+        return ()
     if kind == "headers":
         drafts.aside(exchange.place("type"), "a headers exchange", "it does not look at keys")
-        return None
+        return ()
     if name is None:
         why = "it has no name: give it one"
         drafts.aside(exchange.where, "an exchange", why)
-        return None
+        return ()
     if kind == "fanout":
-        return Route(exchange_prefix(name), None, space=space)
-    if not _is_known(key, exchange, drafts):
-        return None
-    return Route(exchange_prefix(name), key, kind == "direct", space)
+        _tell_keys(keys.named, exchange, drafts)
+        return (Route(exchange_prefix(name), None, space=space),)
+    found = keys.with_own(key)
+    if not _is_known(found, exchange, drafts):
+        return ()
+    return [Route(exchange_prefix(name), one, kind == "direct", space) for one in found]
 
 
 def _of_queue(
-    binding: View, address: str | None, references: References, drafts: Drafts
-) -> Route | None:
+    binding: View, address: str | None, keys: Keys, references: References, drafts: Drafts
+) -> Sequence[Route]:
     queue = references.at(binding, "queue")
-    if queue is None:
-        return _queue(address, binding, None, drafts)
-    name = text(queue, "name", drafts) or address
-    return _queue(name, binding, text(queue, "vhost", drafts), drafts)
+    name = (text(queue, "name", drafts) if queue is not None else None) or address
+    space = text(queue, "vhost", drafts) if queue is not None else None
+    _tell_keys([one for one in keys.named if one != name], binding, drafts)
+    found = _queue(name, binding, space, drafts)
+    return () if found is None else (found,)
+
+
+def _tell_keys(keys: Sequence[str], view: View, drafts: Drafts) -> None:
+    if keys:
+        drafts.aside(view.where, "routing keys of an operation (cc, bcc)", _NO_KEYS)
 
 
 def _queue(name: str | None, view: View, space: str | None, drafts: Drafts) -> Route | None:
@@ -100,8 +174,12 @@ def _queue(name: str | None, view: View, space: str | None, drafts: Drafts) -> R
 def fields_read(view: View, references: References) -> list[tuple[str, str]]:
     """Which fields of a channel's bindings say where its messages go."""
     binding = references.at(references.at(view, "bindings"), "amqp")
-    is_queue = binding is not None and binding.value.get("is") == "queue"
-    return [("amqp", one) for one in (_READ_OF_QUEUE if is_queue else _READ)]
+    if binding is None:
+        return []
+    exchange = references.at(binding, "exchange")
+    is_default = exchange is not None and _is_default(exchange)
+    read = _QUEUE if binding.value.get("is") == "queue" else _EXCHANGE
+    return [("amqp", one) for one in ((*_EXCHANGE, *_QUEUE) if is_default else read)]
 
 
 def spelled(route: Route, key: str) -> str | None:
@@ -111,36 +189,39 @@ def spelled(route: Route, key: str) -> str | None:
     return pattern_from_amqp(key)
 
 
-def _plain(view: View, key: str | None, left: LeftOut, drafts: Drafts) -> Route | None:
-    if not _is_known(key, view, drafts):
-        return None
+def _plain(view: View, keys: Sequence[str], left: LeftOut, drafts: Drafts) -> Sequence[Route]:
+    if not _is_known(keys, view, drafts):
+        return ()
     left.add(NO_EXCHANGE, view.where)
-    return Route(exchange_prefix(MQTT), key)
+    return [Route(exchange_prefix(MQTT), one) for one in keys]
 
 
-def _is_known(key: str | None, view: View, drafts: Drafts) -> bool:
-    if key:
+def _is_known(keys: Sequence[str], view: View, drafts: Drafts) -> bool:
+    if keys:
         return True
     drafts.aside(view.where, "a channel without an address", _RUN_TIME)
     return False
 
 
-def node(address: str, view: View, drafts: Drafts) -> Route | None:
+def node(address: str | None, view: View, drafts: Drafts) -> Sequence[Route]:
     """Where an AMQP 1.0 address leads in RabbitMQ, in its old form or that of version 4.
 
     Version 4: `/exchanges/NAME/KEY` and `/queues/NAME`, percent-encoded; before:
     `/exchange/NAME/KEY`, `/topic/KEY`, `/queue/NAME`.
     """
+    if not _is_known((address,) if address else (), view, drafts) or not address:
+        return ()
     head, _, rest = address.removeprefix("/").partition("/")
     name, mark, key = rest.partition("/")
     if address.startswith("/exchanges/") and name:
-        return Route(exchange_prefix(unquote(name)), unquote(key) if mark else None)
+        return (Route(exchange_prefix(unquote(name)), unquote(key) if mark else None),)
     if address.startswith("/exchange/") and name:
-        return Route(exchange_prefix(name), key if mark else None)
+        return (Route(exchange_prefix(name), key if mark else None),)
     if address.startswith("/topic/") and rest:
-        return Route(exchange_prefix(MQTT), rest)
+        return (Route(exchange_prefix(MQTT), rest),)
     if head in ("queue", "queues") and address.startswith("/") and rest:
-        return _queue(unquote(rest) if head == "queues" else rest, view, None, drafts)
+        found = _queue(unquote(rest) if head == "queues" else rest, view, None, drafts)
+        return () if found is None else (found,)
     why = "write it as /exchanges/NAME/KEY or /queues/NAME"
     drafts.aside(view.place("address"), f"AMQP 1.0 address {shown(address)}", why)
-    return None
+    return ()

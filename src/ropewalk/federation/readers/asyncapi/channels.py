@@ -1,11 +1,13 @@
 """Channels of a document: which topics they are, on which of its servers."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from ropewalk.federation.names import topic_fault
 from ropewalk.federation.readers.asyncapi import amqp
 from ropewalk.federation.readers.asyncapi.left_out import ANY, ELSEWHERE, LeftOut, text, texts
-from ropewalk.federation.readers.asyncapi.references import References
+from ropewalk.federation.readers.asyncapi.references import PARSED, References, is_parsed
 from ropewalk.federation.readers.asyncapi.servers import Server, Servers, Style
 from ropewalk.federation.readers.asyncapi.templates import filled, holes, levels, too_many
 from ropewalk.federation.readers.drafts import Address, Drafts
@@ -16,17 +18,32 @@ from ropewalk.findings import Where
 
 Topics = dict[str, tuple[Address, ...]]
 """Names of topics in the federation's spelling, and where each is one."""
+Action = Literal["send", "receive"]
+Choices = dict[str, tuple[str, ...]]
+"""What each parameter of an address may be, where that is listed."""
+NAMES_IN_BINDINGS: dict[Style, str] = {"mqtt": "topic", "nats": "subject"}
+"""Where FastStream writes the topic: the addresses in its documents only name its handlers."""
 
 
 @dataclass(slots=True)
 class Channel:
-    """A channel: its topics, and whether the application sends or receives there."""
+    """A channel, and what the application does there: the routing keys of each of its operations.
+
+    `topics` are those of what it does; of a channel that nobody uses, those that it stands for.
+    """
 
     name: str
     where: Where
-    topics: Topics
-    sends: bool = False
-    receives: bool = False
+    view: View
+    address: str | None
+    choices: Choices
+    servers: tuple[Server, ...]
+    uses: dict[Action, tuple[str, ...]] = field(default_factory=dict)
+    topics: dict[Action | None, Topics] = field(default_factory=dict)
+
+    def use(self, action: Action, keys: Sequence[str] = ()) -> None:
+        """Note an operation on it."""
+        self.uses[action] = tuple(dict.fromkeys((*self.uses.get(action, ()), *keys)))
 
 
 class Channels:
@@ -44,12 +61,10 @@ class Channels:
         place = (view.file, view.path, name if self._version == 2 else "")
         if place not in self.all:
             at = where or (view.place("address") if view.has("address") else view.where)
-            channel = Channel(name, at, {})
-            self.all[place] = channel
-            channel.topics = self._topics(name, view, root, at)
+            self.all[place] = self._channel(name, view, root, at)
         return self.all[place]
 
-    def _topics(self, name: str, view: View, root: View, at: Where) -> Topics:
+    def _channel(self, name: str, view: View, root: View, at: Where) -> Channel:
         read = ["address", "servers", "parameters", "bindings"]
         if self._version == 2:
             read += ["publish", "subscribe"]
@@ -57,20 +72,48 @@ class Channels:
         address = name if self._version == 2 else text(view, "address", self._drafts)
         servers = self._servers_of(view, root)
         choices = self._parameters(view, address)
-        if view.value.get("address") is not None and address is None:
-            return {}
-        kept = [one for one in servers if one.style is not None]
+        kept = tuple(one for one in servers if one.style is not None)
         if servers and not kept:
             self._left.add(ELSEWHERE, at)
-        found: Topics = {}
-        styles = dict.fromkeys(one.style for one in kept if one.style)
-        for style in styles:
-            ends = [one for server in kept if server.style == style for one in server.addresses]
-            for topic, space in self._names(style, address, choices, view, at):
-                placed = [self._in_space(end, space, at) for end in ends]
-                found[topic] = tuple(dict.fromkeys((*found.get(topic, ()), *placed)))
-        used = amqp.fields_read(view, self._references) if "amqp" in styles else ()
+        styles = {one.style for one in kept}
+        used = amqp.fields_read(view, self._references) if "amqp" in styles else []
+        used += [(style, key) for style, key in NAMES_IN_BINDINGS.items() if style in styles]
         self._left.bindings(view, self._references, used)
+        if view.value.get("address") is not None and address is None:
+            kept = ()  # what is written there is no address, which was told
+        return Channel(name, at, view, address, choices, kept)
+
+    def is_labelled(self, channel: Channel) -> bool:
+        """Whether its address is FastStream's name for a handler, with the topic in a binding."""
+        bindings = self._references.at(channel.view, "bindings")
+        if amqp.is_label(channel.address, self._references.at(bindings, "amqp"), self._references):
+            return True
+        for style in NAMES_IN_BINDINGS:
+            bound = (self._bound(channel.view, style) or "") if bindings else ""
+            if bound and (channel.address or "").startswith(f"{bound}:"):
+                return True
+        return False
+
+    def find_topics(self) -> None:
+        """The topics of every channel, when all that is done on them is known."""
+        for channel in self.all.values():
+            known: dict[amqp.Keys, Topics] = {}
+            actions: list[Action | None] = [*channel.uses] or [None]
+            for action in actions:
+                named = channel.uses[action] if action is not None else ()
+                keys = amqp.Keys(named, alone=bool(named) and action == "receive")
+                if keys not in known:
+                    known[keys] = self._topics(channel, keys)
+                channel.topics[action] = known[keys]
+
+    def _topics(self, channel: Channel, keys: amqp.Keys) -> Topics:
+        found: Topics = {}
+        for style in dict.fromkeys(one.style for one in channel.servers if one.style):
+            fits = [one for one in channel.servers if one.style == style]
+            ends = [one for server in fits for one in server.addresses]
+            for topic, space in self._names(style, channel, keys):
+                placed = [self._in_space(end, space, channel.where) for end in ends]
+                found[topic] = tuple(dict.fromkeys((*found.get(topic, ()), *placed)))
         return found
 
     def _servers_of(self, view: View, root: View) -> list[Server]:
@@ -96,6 +139,7 @@ class Channels:
             name = str(found.path[-1]) if found is not None and found.path else ""
             return self._servers.read(name, found) if found is not None else None
         what = f"{shown(one)} is no server of this document: write one that stands in servers"
+        what = PARSED if is_parsed(one) else what
         self._drafts.fault(view.place("servers", i), "C005", what)
         return None
 
@@ -103,10 +147,10 @@ class Channels:
         view = self._references.at(section, name)
         return self._servers.read(name, view) if view is not None else None
 
-    def _parameters(self, view: View, address: str | None) -> dict[str, tuple[str, ...]]:
+    def _parameters(self, view: View, address: str | None) -> Choices:
         """What each parameter may be, where the document lists that."""
         section = self._references.at(view, "parameters")
-        found: dict[str, tuple[str, ...]] = {}
+        found: Choices = {}
         for name, where, one in self._references.entries(section):
             found[name] = self._values(one)
             if address is not None and name not in holes(address):
@@ -122,41 +166,49 @@ class Channels:
         return texts(schema if schema is not None else one, "enum", self._drafts)
 
     def _names(
-        self,
-        style: Style,
-        address: str | None,
-        choices: dict[str, tuple[str, ...]],
-        view: View,
-        at: Where,
+        self, style: Style, channel: Channel, keys: amqp.Keys
     ) -> list[tuple[str, str | None]]:
         """The channel's topics at brokers of a style, each with its virtual host if it has one."""
-        route = None
+        if style in ("amqp", "amqp1"):
+            return [
+                (topic, route.space)
+                for route in self._routes(style, channel, keys)
+                for topic in self._routed(route, style, channel)
+            ]
+        written = self._bound(channel.view, style) or channel.address
+        if written:
+            return [(one, None) for one in self._filled(written, style, None, channel)]
+        why = "it is made at run time or empty: nothing says which topic it is"
+        self._drafts.aside(channel.where, "a channel without an address", why)
+        return []
+
+    def _bound(self, view: View, style: Style) -> str | None:
+        """The topic that the channel's bindings name."""
+        binding = self._references.at(self._references.at(view, "bindings"), style)
+        return text(binding, NAMES_IN_BINDINGS[style], self._drafts) if binding else None
+
+    def _routes(self, style: Style, channel: Channel, keys: amqp.Keys) -> Sequence[amqp.Route]:
+        view, address = channel.view, channel.address
         if style == "amqp":
-            route = amqp.route(view, address, self._references, self._left, self._drafts)
-            written = route.key if route else None
-        else:
-            written = address
-        if style == "amqp1" and address:
-            route = amqp.node(address, view, self._drafts)
-            written = route.key if route else None
-        if style in ("amqp", "amqp1") and route is None and (address or style == "amqp"):
-            return []
-        if route is not None and route.key is None:
-            whole = self._checked(f"{route.prefix}#", at)
-            return [] if whole is None else [(whole, route.space)]
-        if not written:
-            why = "it is made at run time or empty: nothing says which topic it is"
-            self._drafts.aside(at, "a channel without an address", why)
-            return []
+            return amqp.routes(view, address, keys, self._references, self._left, self._drafts)
+        return amqp.node(address, view, self._drafts)
+
+    def _routed(self, route: amqp.Route, style: Style, channel: Channel) -> Sequence[str]:
+        if route.key is not None:
+            return self._filled(route.key, style, route, channel)
+        whole = self._checked(f"{route.prefix}#", channel.where)
+        return [] if whole is None else [whole]
+
+    def _filled(
+        self, written: str, style: Style, route: amqp.Route | None, channel: Channel
+    ) -> Sequence[str]:
+        choices, at = channel.choices, channel.where
         while many := too_many(written, choices):
             why = "there are too many of them: read as any value"
             self._drafts.aside(at, f"values of parameter {label(many)}", why)
             choices = {**choices, many: ()}
-        return [
-            (topic, route.space if route else None)
-            for one in filled(written, choices)
-            if (topic := self._spelled(one, style, route, at)) is not None
-        ]
+        spelled = (self._spelled(one, style, route, at) for one in filled(written, choices))
+        return [one for one in spelled if one is not None]
 
     def _spelled(
         self, address: str, style: Style, route: amqp.Route | None, at: Where

@@ -27,6 +27,8 @@ WHY = {
     ELSEWHERE: "where their messages go is not followed",
 }
 BINDING = "how a client talks to its broker does not decide where messages go"
+FOREIGN = "only servers of MQTT, AMQP and NATS are read, and what these say is of another protocol"
+_KNOWN = ("mqtt", "mqtt5", "amqp", "amqp1", "nats")
 
 ABOUT = {
     **dict.fromkeys(("title", "summary", "description", "tags", "externalDocs"), DOCUMENTATION),
@@ -49,7 +51,8 @@ class LeftOut:
 
     def add(self, kind: str, where: Where, times: int = 1) -> None:
         """One more of a kind."""
-        first, count, why = self._counts.get(kind, (where, 0, WHY.get(kind, BINDING)))
+        otherwise = FOREIGN if kind.endswith(" bindings") else BINDING
+        first, count, why = self._counts.get(kind, (where, 0, WHY.get(kind, otherwise)))
         self._counts[kind] = (first, count + times, why)
 
     def rest(self, view: View, read: Collection[str], known: Iterable[str] = ANY) -> None:
@@ -82,9 +85,12 @@ class LeftOut:
             if protocol.startswith("x-"):
                 self.add(EXTENSIONS, bindings.place(protocol))
                 continue
-            # Some protocols' bindings, as SNS's, have texts here: they are theirs.
-            if not isinstance(bindings.value[protocol], dict):
-                self.add(f"{label(protocol)} binding", bindings.place(protocol))
+            if protocol not in _KNOWN:
+                place, what = (bindings.file, (*bindings.path, protocol)), bindings.value[protocol]
+                if place not in self._seen:
+                    self._seen.add(place)
+                    times = max(1, len(what)) if isinstance(what, dict) else 1
+                    self.add(f"{label(protocol)} bindings", bindings.place(protocol), times)
                 continue
             inner = references.at(bindings, protocol)
             if inner is None or (inner.file, inner.path) in self._seen:

@@ -1,19 +1,26 @@
 """Operations of a document: on which channels its application sends and receives."""
 
-from ropewalk.federation.readers.asyncapi.channels import Channel, Channels
+from ropewalk.federation.readers.asyncapi import amqp
+from ropewalk.federation.readers.asyncapi.channels import Action, Channel, Channels
 from ropewalk.federation.readers.asyncapi.left_out import ANY, LeftOut
 from ropewalk.federation.readers.asyncapi.references import References
 from ropewalk.federation.readers.drafts import Drafts
 from ropewalk.federation.readers.view import View
 from ropewalk.federation.showing import label, shown
+from ropewalk.findings import Where
 
-OPPOSITE = {"send": "receive", "receive": "send"}
-ACTIONS_2 = {"publish": "receive", "subscribe": "send"}
+OPPOSITE: dict[Action, Action] = {"send": "receive", "receive": "send"}
+ACTIONS_2: dict[str, Action] = {"publish": "receive", "subscribe": "send"}
 """Version 2 says what *others* do with the channel: on `publish` they do, and the application
 receives; on `subscribe` they receive what it sends. Many documents were written the other way."""
 _SIDES = (
     "publish and subscribe of version 2 are what others do: the application receives what is under "
-    "publish and sends what is under subscribe: version 3 says send and receive"
+    "publish and sends what is under subscribe: if this document means what it does itself, "
+    "exchange the two, or write it as version 3, which says send and receive"
+)
+_EXCHANGED = (
+    "FastStream wrote publish and subscribe of this document as what the application does itself, "
+    "not others: read as it meant them: write the document anew with a later version of it"
 )
 _AT_RUN_TIME = "each message says where its answer goes: nothing here does"
 
@@ -31,7 +38,7 @@ class Operations:
     ) -> None:
         self._references, self._channels, self._left = references, channels, left
         self._drafts, self._version = drafts, version
-        self._told_sides = False
+        self._told: set[str] = set()
 
     def read(self, root: View) -> None:
         """All channels, and all that is done on them."""
@@ -50,15 +57,21 @@ class Operations:
             if key not in view.value:
                 continue
             one = self._references.at(view, key)
+            keys: tuple[str, ...] = ()
             if one is not None:
-                self._about(one, ("bindings", "traits"), ("message", "operationId"))
-            _note(channel, action)
-            if not self._told_sides:
-                self._told_sides = True
-                self._drafts.note(view.place(key), "C020", _SIDES)
+                keys = self._about(one, ("bindings", "traits"), ("message", "operationId"))
+            exchanged = self._channels.is_labelled(channel) and _is_exchanged(channel.name, key)
+            channel.use(OPPOSITE[action] if exchanged else action, keys)
+            self._tell_once(view.place(key), _EXCHANGED if exchanged else _SIDES)
+
+    def _tell_once(self, where: Where, what: str) -> None:
+        if what not in self._told:
+            self._told.add(what)
+            self._drafts.note(where, "C020", what)
 
     def _operation(self, name: str, view: View, root: View) -> None:
-        self._about(view, ("action", "channel", "reply", "bindings", "traits"), ("messages",))
+        read = ("action", "channel", "reply", "bindings", "traits")
+        keys = self._about(view, read, ("messages",))
         action = view.value.get("action")
         if action not in ("send", "receive"):
             what = f"operation {label(name)} has action {shown(action)}: write send or receive"
@@ -70,18 +83,18 @@ class Operations:
             )
             self._drafts.fault(view.where, "C005", what)
         else:
-            self._use(view, action, root)
+            self._use(view, action, root, keys)
         reply = self._references.at(view, "reply")
         if reply is not None:
             self._reply(reply, OPPOSITE[action], root)
 
-    def _use(self, view: View, action: str, root: View) -> None:
+    def _use(self, view: View, action: Action, root: View, keys: tuple[str, ...] = ()) -> None:
         found = self._references.at(view, "channel")
         if found is not None:
             name = str(found.path[-1]) if found.path else ""
-            _note(self._channels.read(name, found, root), action)
+            self._channels.read(name, found, root).use(action, keys)
 
-    def _reply(self, reply: View, action: str, root: View) -> None:
+    def _reply(self, reply: View, action: Action, root: View) -> None:
         """An answer goes the other way, on a channel of its own or of the message's choice."""
         self._left.rest(reply, ("channel", "address"), (*ANY, "messages"))
         address = self._references.at(reply, "address")
@@ -91,28 +104,34 @@ class Operations:
         if reply.has("channel"):
             self._use(reply, action, root)
 
-    def _about(self, view: View, read: tuple[str, ...], known: tuple[str, ...]) -> None:
+    def _about(self, view: View, read: tuple[str, ...], known: tuple[str, ...]) -> tuple[str, ...]:
         """What an operation says beside where its messages go, its traits included.
 
-        Neither version's traits may have a channel or an action, so that it makes no difference
-        whether a trait is merged over the operation (2) or under it (3).
+        Gives the routing keys that it names. Neither version's traits may have a channel or an
+        action, so that only in such keys it makes a difference whether a trait is merged over
+        the operation (2) or under it (3).
         """
         self._left.rest(view, read, (*ANY, *known, "security"))
-        self._left.bindings(view, self._references)
         traits = view.value.get("traits")
         if traits is not None and not isinstance(traits, list):
             what = "traits is not a list: write one of $refs or maps"
             self._drafts.fault(view.place("traits"), "C005", what)
-            return
+            traits = None
+        found = [self._keys(view)]
         for i in range(len(traits or ())):
             one = self._references.at(view, "traits", i)
             if one is not None:
                 self._left.rest(one, ("bindings",), (*ANY, "security", "operationId"))
-                self._left.bindings(one, self._references)
+                found.append(self._keys(one))
+        if self._version == 2:
+            found.reverse()
+        return next((keys for keys in found if keys), ())
+
+    def _keys(self, view: View) -> tuple[str, ...]:
+        self._left.bindings(view, self._references, [("amqp", key) for key in amqp.KEYS])
+        return amqp.keys_of(view, self._references, self._drafts)
 
 
-def _note(channel: Channel, action: str) -> None:
-    if action == "send":
-        channel.sends = True
-    else:
-        channel.receives = True
+def _is_exchanged(name: str, key: str) -> bool:
+    """FastStream until 0.5 has its publishers under publish, and its handlers under subscribe."""
+    return name.endswith(":Publisher") == (key == "publish")

@@ -17,6 +17,10 @@ Spot = tuple[str, Path]
 """A value's file, and its path there."""
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+PARSED = (
+    "'$ref:$...' is how a parser's output speaks of another part of itself: "
+    "give the document that was parsed"
+)
 _NOT_THERE = "nothing stands there: correct it, or write what it refers to"
 
 
@@ -64,8 +68,9 @@ class References:
             return None
         if not isinstance(self._value(spot), dict):
             name = label(str(steps[-1])) if steps else "the document"
-            where = self._where(spot)
-            self._drafts.fault(where, "C005", f"{name} is not a map: write its fields below it")
+            what = f"{name} is not a map: write its fields below it"
+            what = PARSED if is_parsed(self._value(spot)) else what
+            self._drafts.fault(self._where(spot), "C005", what)
             return None
         return self._view(spot)
 
@@ -195,6 +200,11 @@ class References:
             else:
                 return None
         return spot
+
+
+def is_parsed(value: object) -> bool:
+    """Whether it stands for another part of a document, in a parser's output (`x-parser-...`)."""
+    return isinstance(value, str) and value.startswith("$ref:$")
 
 
 def _inner(value: Any, steps: tuple[str | int, ...]) -> Any:

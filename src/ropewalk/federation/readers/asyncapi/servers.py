@@ -39,8 +39,8 @@ PROTOCOLS: dict[str, Protocol] = {
     "amqp1": Protocol("amqp1", "rabbitmq", 5672),
     "nats": Protocol("nats", "nats", 4222),
 }
-BINDINGS = {"mqtt": ("mqtt", "mqtt5"), "amqp": ("amqp",), "amqp1": ("amqp1",), "nats": ("nats",)}
-"""What a style's bindings are called."""
+WEB = {"ws": 80, "wss": 443}
+"""WebSockets that carry a protocol, and their ports."""
 
 _PARTS = re.compile(
     r"(?:(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://)?(?:(?P<user>[^/?#]*)@)?"
@@ -195,8 +195,11 @@ class Servers:
             return None
         self._tell_more(parts, where)
         scheme = PROTOCOLS.get((parts["scheme"] or "").lower())
+        web = (parts["scheme"] or "").lower()
         secure = protocol.secure or bool(scheme and scheme.make == protocol.make and scheme.secure)
-        port = self._port(parts["port"], scheme if scheme and secure else protocol, where)
+        secure = secure or web == "wss"
+        usual = (scheme if scheme and secure else protocol).port
+        port = self._port(parts["port"], WEB.get(web, usual), where)
         if port is None:
             return None
         return Address(
@@ -217,9 +220,9 @@ class Servers:
             why = "it does not say which broker it is"
             self._drafts.aside(where, "the query of an address", why)
 
-    def _port(self, written: str | None, protocol: Protocol, where: Where) -> int | None:
+    def _port(self, written: str | None, usual: int, where: Where) -> int | None:
         if not written:
-            return protocol.port
+            return usual
         good = written.isascii() and written.isdecimal() and len(written) < 6
         port = int(written) if good else 0
         if not 0 < port < 65536:
@@ -235,6 +238,6 @@ class Servers:
             return "" if space == "/" else space
         if space:
             key = "pathname" if view.has("pathname") else self._key
-            why = f"{protocol.style.upper()} knows no paths"
+            why = "it does not say which broker it is"
             self._drafts.aside(view.place(key), "the path of an address", why)
         return ""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from ropewalk.federation.readers.drafts import BrokerDraft, Drafts
 from ropewalk.federation.readers.mosquitto.connections import PORT, Connection
 from ropewalk.federation.readers.mosquitto.known import ASIDE, OF_BRIDGE, OF_LISTENER
-from ropewalk.federation.readers.mosquitto.lines import Setting, settings
+from ropewalk.federation.readers.mosquitto.lines import Setting, is_template, settings, variable
 from ropewalk.federation.showing import shown
 from ropewalk.findings import Where
 
@@ -36,12 +36,17 @@ class Conf:
     default: Listener = field(default_factory=Listener)
     listeners: list[Listener] = field(default_factory=list)
     connections: list[Connection] = field(default_factory=list)
+    template: bool = False
+    """Whether a file of it has to be filled in first: what it lacks says nothing then."""
     _listener: Listener | None = None
     _connection: Connection | None = None
 
     def read(self, text: str, file: str, above: tuple[str, ...] = ()) -> None:
         """Read a file and what it includes; a connection ends with its file."""
         self._listener, self._connection = None, None
+        if is_template(text, file, self.drafts):
+            self.template = True
+            return
         for setting in settings(text, file, self.drafts):
             name = setting.name
             if name == "include_dir":
@@ -62,10 +67,8 @@ class Conf:
         found = [*([self.default] if self.default.where else []), *self.listeners]
         usable = [one for one in found if one.protocol == "mqtt" and not one.socket]
         if not found:
-            what = "there is no listener here: from 2.0 on only this machine reaches the broker"
-            self.drafts.note(
-                Where(self.file, 1), "C020", f"{what} at port {PORT}: write listener {PORT}"
-            )
+            if not self.template:
+                self._tell_no_listener()
             usable = [self.default]
         first = next((one.where for one in found if one.where), Where(self.file, 1))
         return BrokerDraft(
@@ -77,6 +80,13 @@ class Conf:
             secure=bool(usable) and all(one.certificate for one in usable),
         )
 
+    def _tell_no_listener(self) -> None:
+        what = "there is no listener here: from 2.0 on only this machine reaches the broker"
+        fix = f"write listener {PORT}"
+        if self.connections:
+            fix += ", or give the file that includes this one as well"
+        self.drafts.note(Where(self.file, 1), "C020", f"{what} at port {PORT}: {fix}")
+
     # --- connections -------------------------------------------------------------------------
 
     def _begin(self, setting: Setting) -> Connection:
@@ -84,7 +94,7 @@ class Conf:
         if not words:
             drafts.fault(setting.where, "C002", "connection has no name: write connection NAME")
             words = [""]
-        if len(words) > 1:
+        if len(words) > 1 and not words[1].startswith("#"):
             what = "the name of a connection ends at the first space"
             drafts.warn(setting.where, "C020", f"{what}: write one word")
         known = next((one for one in self.connections if one.name == words[0]), None)
@@ -134,6 +144,9 @@ class Conf:
         words = setting.words
         port = _port(setting, 0, self.drafts)
         host = words[1] if len(words) > 1 and not words[1].startswith("#") else ""
+        if variable(host):
+            what = f"{shown(host)} looks like a variable, and Mosquitto fills in none"
+            self.drafts.warn(setting.where, "C020", f"{what}: write the address itself")
         self._listener = Listener(setting.where, host, port or 0, socket=port == 0)
         self.listeners.append(self._listener)
         if port == 0:
@@ -195,7 +208,10 @@ def _port(setting: Setting, least: int, drafts: Drafts) -> int | None:
     port = int(word) if word.isascii() and word.isdecimal() and len(word) < 9 else -1
     if least <= port <= 65535:
         return port
-    code = "C006" if "$" in word else "C005"
-    what = f"{setting.name} needs a port from 1 to 65535"
-    drafts.fault(setting.where, code, f"{what}, and not {shown(word)}: write {PORT}")
+    what = f"{setting.name} needs a port from 1 to 65535, and not {shown(word)}"
+    if variable(word):
+        fix = "Mosquitto fills in no variables: write the port itself"
+        drafts.fault(setting.where, "C006", f"{what}: {fix}")
+    else:
+        drafts.fault(setting.where, "C005", f"{what}: write {PORT}")
     return None

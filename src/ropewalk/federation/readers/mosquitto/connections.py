@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from ropewalk.federation.readers.drafts import Address, BridgeDraft, Drafts
 from ropewalk.federation.readers.mosquitto.known import ASIDE, TLS_OF_BRIDGE
-from ropewalk.federation.readers.mosquitto.lines import Setting
+from ropewalk.federation.readers.mosquitto.lines import Setting, variable
 from ropewalk.federation.readers.mosquitto.topic_lines import topic_line
 from ropewalk.federation.readers.mosquitto.topics import Line, effective, tell_doubles
 from ropewalk.federation.showing import shown
@@ -16,7 +16,6 @@ from ropewalk.findings import Where
 PORT = 1883
 _TRUTH = {"true": True, "1": True, "false": False, "0": False}
 _PORT = re.compile(r"\d{1,9}")
-_VARIABLE = re.compile(r"\$|%[A-Za-z_]+%|<[^>]*>")
 
 
 @dataclass(slots=True)
@@ -165,14 +164,14 @@ def _address(word: str, where: Where, secure: bool, drafts: Drafts) -> Address |
         return None
     if not 1 <= port <= 65535:
         code, advice = "C005", "write HOST:PORT, a port from 1 to 65535"
-        if _VARIABLE.search(last):
+        if variable(last):
             code, advice = "C006", "Mosquitto fills in no variables: write the port itself"
         drafts.fault(where, code, f"{_shown(word)} has no port after its last colon: {advice}")
         return None
     if number and number[0] != last:
         what = f"the port of {_shown(word)} is read as {port}"
         drafts.warn(where, "C020", f"{what}: write HOST:PORT, and spaces between addresses")
-    if _VARIABLE.search(host):
+    if variable(host):
         what = f"{_shown(word)} looks like a variable, and Mosquitto fills in none"
         drafts.warn(where, "C020", f"{what}: write the host itself")
     return Address(
@@ -189,8 +188,14 @@ def _hopeless(word: str, host: str, where: Where, drafts: Drafts) -> bool:
     advice = ""
     if "@" in word:
         advice = "write HOST:PORT, and the user as remote_username"
+    elif "/" in word and variable(word):
+        advice = "fill in what is to be filled in: write HOST:PORT"
     elif "/" in word:
         advice = "write HOST:PORT without a scheme or path"
+    elif '"' in word:
+        advice = "write HOST:PORT without quotes"
+    elif word.isdecimal():
+        advice = f"a port stands after its host and a colon: write HOST:{word}"
     elif "," in host:
         advice = "write spaces between addresses, no commas"
     elif not host:
@@ -240,6 +245,9 @@ def _tell_addresses(
         elif setting.words[:1] == ["lazy"]:
             why = "it is taken as always up; once idle, nothing comes in before it sends again"
             drafts.aside(setting.where, "start_type lazy", why)
+        elif setting.words[:1] not in (["automatic"], ["once"]):
+            what = "Mosquitto does not know this start_type, and does not start"
+            drafts.fault(setting.where, "C005", f"{what}: write automatic, lazy or once")
         else:
             drafts.aside(setting.where, "start_type", "how a connection starts is not looked at")
     if several and not flags.get("round_robin"):

@@ -49,7 +49,7 @@ _BY_REASON = {
     ),
     WEB: "http_dir websockets_origin",
     PROCESS: (
-        "bind_interface bridge_bind_address bridge_reload_type bridge_tcp_keepalive "
+        "bind_interface bridge_bind_address bridge_mptcp bridge_reload_type bridge_tcp_keepalive "
         "bridge_tcp_user_timeout enable_proxy_protocol pid_file proxy_protocol_v2_require_tls "
         "set_tcp_nodelay socket_domain user"
     ),

@@ -4,7 +4,7 @@ A line is a name, a space and a value. `#` starts a comment at the very beginnin
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -12,7 +12,11 @@ from ropewalk.federation.readers.drafts import Drafts
 from ropewalk.federation.readers.mosquitto.known import ASIDE, KNOWN, LOGS, OLD, PLUGIN_OPTIONS
 from ropewalk.findings import Where
 
-_TEMPLATE = re.compile(r"\{\{|\{%|<%")
+_TEMPLATE = re.compile(r"\{\{.*\}\}|\{%.*%\}|\{#.*#\}|<%.*%>")
+_FILLED_IN = r"%[A-Za-z_]{2,}%|@[A-Z_]{2,}@|<[^<>]*>"
+_VARIABLE = re.compile(rf"\$|{_FILLED_IN}")
+# Names of topics may begin a level with $ themselves: $SYS, $aws, homie's $state.
+_IN_TOPIC = re.compile(rf"\$[{{(]|\$(?!SYS\b|CONTROL\b)[A-Z][A-Z0-9_]*(?![a-z])|{_FILLED_IN}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,19 +46,37 @@ def parts(line: str) -> tuple[str, str] | None:
     return (name, value.strip()) if name and not name.startswith("#") else None
 
 
+def variable(text: str, *, topic: bool = False) -> bool:
+    """Whether an address, or a topic, looks as if it is to be filled in: Mosquitto does not.
+
+    >>> variable("$hub"), variable("$aws/x", topic=True), variable("site/${ID}/", topic=True)
+    (True, False, True)
+    """
+    return (_IN_TOPIC if topic else _VARIABLE).search(text) is not None
+
+
+def is_template(text: str, file: str, drafts: Drafts) -> bool:
+    """Whether a file has to be filled in before it is a configuration; told, once."""
+    marked = [
+        number
+        for number, line in enumerate(text.split("\n"), 1)
+        if parts(line) is not None and _TEMPLATE.search(line)
+    ]
+    if marked:
+        what = f"this file is a template{_also(marked)}, which Mosquitto cannot read"
+        drafts.fault(Where(file, marked[0]), "C006", f"{what}: fill it in, and read what comes out")
+    return bool(marked)
+
+
 def settings(text: str, file: str, drafts: Drafts) -> Iterator[Setting]:
     """Every setting that Mosquitto knows, in the order of the file; others are told."""
+    _tell_stumbles(text, file, drafts)
     for number, line in enumerate(text.split("\n"), 1):
-        where = Where(file, number)
-        said = parts(line)
-        _stumbles(line.rstrip("\r"), where, drafts)
+        where, said = Where(file, number), parts(line)
         if said is None:
             continue
         name, value = said
-        if _TEMPLATE.search(line):
-            what = "this line is a template's"
-            drafts.fault(where, "C006", f"{what}: fill it in first, Mosquitto cannot read it")
-        elif name in KNOWN:
+        if name in KNOWN:
             if not value and ASIDE.get(name, OLD) not in (OLD, LOGS):
                 what = f"{name} has no value, so Mosquitto does not start"
                 drafts.warn(where, "C020", f"{what}: write one, or remove the line")
@@ -63,21 +85,57 @@ def settings(text: str, file: str, drafts: Drafts) -> Iterator[Setting]:
             option = next(one for one in PLUGIN_OPTIONS if name.startswith(one))
             drafts.aside(where, f"{option}...", "what a plug-in does is not looked at")
         else:
-            near = get_close_matches(name, KNOWN, 1)
+            near = get_close_matches(re.split("[=:]", name.lower())[0], KNOWN, 1)
             meant = f" (is {near[0]} meant?)" if near else ""
             # What stands there is not repeated: it may be a password without its name.
-            drafts.aside(where, "this line", f"it is no setting of Mosquitto up to 2.1{meant}")
+            what = "not modelled: this line: it is no setting of Mosquitto up to 2.1"
+            drafts.warn(where, "C010", f"{what}{meant}, which does not start with it")
 
 
-def _stumbles(line: str, where: Where, drafts: Drafts) -> None:
-    """Marks that people do not see, and that keep Mosquitto from starting."""
-    if line.startswith("\ufeff"):
+def _tell_stumbles(text: str, file: str, drafts: Drafts) -> None:
+    """Marks that people do not see, and that keep Mosquitto from starting: each kind once."""
+    lines = [line.rstrip("\r") for line in text.removeprefix("\ufeff").split("\n")]
+    if text.startswith("\ufeff"):
         what = "a byte order mark stands before the first line, which Mosquitto does not know then"
-        drafts.warn(where, "C020", f"{what}: save the file as UTF-8 without it")
-    bare = line.removeprefix("\ufeff")
-    if bare.startswith((" ", "\t")) and bare.strip().startswith("#"):
-        what = "a comment that is indented keeps Mosquitto from starting"
-        drafts.warn(where, "C020", f"{what}: move the # to the line's very beginning")
-    elif "\t" in bare.lstrip(" ").partition(" ")[0] and bare.strip() and not bare.startswith("#"):
-        what = "Mosquitto takes a tab as part of the setting's name and does not start"
-        drafts.warn(where, "C020", f"{what}: write a space")
+        drafts.warn(Where(file, 1), "C020", f"{what}: save the file as UTF-8 without it")
+    for stumbles, what, fix in _STUMBLES:
+        found = [number for number, line in enumerate(lines, 1) if stumbles(line)]
+        if found:
+            drafts.warn(Where(file, found[0]), "C020", f"{what}{_also(found)}: {fix}")
+
+
+def _also(lines: Sequence[int]) -> str:
+    """The lines after the first, as a part of a message."""
+    if not lines[1:]:
+        return ""
+    some = ", ".join(map(str, lines[1:6])) + (" ..." if len(lines) > 6 else "")
+    return f" (also line{'s' if len(lines) > 2 else ''} {some})"
+
+
+def _hidden_comment(line: str) -> bool:
+    return line[:1] in (" ", "\t") and line.lstrip().startswith("#")
+
+
+def _tab_in_name(line: str) -> bool:
+    if line.startswith("#") or _hidden_comment(line):
+        return False
+    return "\t" in line.lstrip(" ").partition(" ")[0]
+
+
+_STUMBLES: Sequence[tuple[Callable[[str], object], str, str]] = (
+    (
+        _hidden_comment,
+        "a comment that is indented keeps Mosquitto from starting",
+        "move the # to the line's very beginning",
+    ),
+    (
+        _tab_in_name,
+        "Mosquitto takes a tab as part of the setting's name and does not start",
+        "write a space",
+    ),
+    (
+        re.compile(r" *bridge_protocol_version .*\S[ \t]+\Z").match,
+        "a space after the protocol version keeps Mosquitto from starting",
+        "remove what follows the version",
+    ),
+)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from ropewalk.federation.names import topic_fault
 from ropewalk.federation.readers.drafts import Direction, Drafts
-from ropewalk.federation.readers.mosquitto.lines import Setting
+from ropewalk.federation.readers.mosquitto.lines import Setting, variable
 from ropewalk.federation.readers.mosquitto.topics import Line, single
 from ropewalk.federation.showing import shown
 from ropewalk.findings import Where
@@ -25,9 +25,18 @@ def topic_line(setting: Setting, drafts: Drafts) -> Line | None:
     line = _qualified(words, where, drafts)
     if line is None:
         return None
+    _tell_variable(line, drafts)
     if not line.pattern:
         return _single(line, drafts)
     return line if _sound(line, drafts) else None
+
+
+def _tell_variable(line: Line, drafts: Drafts) -> None:
+    names = (line.pattern, line.local, line.remote)
+    held = next((one for one in names if variable(one, topic=True)), None)
+    if held is not None:
+        what = f"{shown(held)} looks like it holds a variable, and Mosquitto fills in none"
+        drafts.warn(line.where, "C020", f"{what}: write the topic itself")
 
 
 def _words(setting: Setting, drafts: Drafts) -> list[str] | None:
@@ -101,7 +110,7 @@ def _qos(word: str, where: Where, drafts: Drafts) -> int | None:
 def _prefix(word: str, where: Where, drafts: Drafts) -> str:
     if word == EMPTY:
         return ""
-    if word.startswith('"'):
+    if '"' in word:
         what = f"Mosquitto takes the quotes as part of the prefix {shown(word)}"
         drafts.warn(where, "C020", f"{what}: write it without quotes")
     return word

@@ -7,9 +7,11 @@ mean: `accounts`, `peers` (routes and gateways), `leaf`, and `conf`, which puts 
 
 from ropewalk.federation.readers.drafts import Drafts
 from ropewalk.federation.readers.nats.conf import read_server
-from ropewalk.federation.readers.nats.syntax import Include, parse_nats
+from ropewalk.federation.readers.nats.settings import TOP
+from ropewalk.federation.readers.nats.syntax import Include, NatsText, includes_of, parse_nats
+from ropewalk.findings import Where
 
-__all__ = ["parse_nats", "read_nats"]
+__all__ = ["includes_of", "parse_nats", "read_nats"]
 
 
 def read_nats(text: str, file: str, host: str, drafts: Drafts, *, include: Include) -> None:
@@ -17,5 +19,18 @@ def read_nats(text: str, file: str, host: str, drafts: Drafts, *, include: Inclu
     parsed = parse_nats(text, file, include=include)
     drafts.findings += parsed.findings
     drafts.included.update(parsed.included)
-    if not parsed.broken:
-        read_server(parsed, host, drafts)
+    if parsed.broken:
+        return
+    if _foreign(parsed):
+        what = "passed over: most of its settings are none of nats-server's"
+        advice = "it is another program's, or a part: read the file that includes it"
+        drafts.note(Where(file), "C013", f"{what}: {advice}")
+        return
+    read_server(parsed, host, drafts)
+
+
+def _foreign(parsed: NatsText) -> bool:
+    """Whether a text has more keys that are no settings than such that are."""
+    names = [key for key in parsed.value if (id(parsed.value), key) not in parsed.used]
+    known = sum(str(key).lower() in TOP for key in names)
+    return known < len(names) - known or bool(parsed.value and not names)

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from ropewalk.federation.readers.drafts import BridgeDraft
 from ropewalk.federation.readers.nats import settings
-from ropewalk.federation.readers.nats.block import Block
+from ropewalk.federation.readers.nats.block import Block, unique
 from ropewalk.federation.readers.nats.leaf import GLOBAL
 from ropewalk.federation.readers.nats.subjects import Renaming, prefixed, renamed, within
 from ropewalk.federation.showing import label, shown
@@ -204,6 +204,9 @@ def _global(top: Block, found: Accounts) -> None:
     own = {key.lower() for key, value in logins.items() if value} & {
         *("user", "username", "token", "users", "password", "pass")
     }
+    if "auth_callout" in {key.lower() for key in logins}:
+        # A service says which account a client is in: it may be any.
+        found.with_users = unique([*found.with_users, *found.places])
     named = [one for one in found.with_users if not found.is_system(one)]
     found.global_used = bool(own) or not named
     if raw is not None and not isinstance(raw, dict | str):

@@ -1,7 +1,7 @@
 """Addresses as NATS writes them: URLs and HOST:PORT, read without the user that they may hold."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ropewalk.federation.readers.drafts import Address, Drafts
 from ropewalk.federation.readers.nats.block import Block
@@ -10,6 +10,7 @@ from ropewalk.findings import Where
 
 _URL = re.compile(r"\s*([A-Za-z][\w+.-]*)://([^/?#]*)")
 _LISTEN = re.compile(r"(?:\[([^\]]*)\]|([^:\[\]]*)):([+-]?\d+)\Z", re.ASCII)
+_ODD = re.compile(r"[\s|\\^`]|(?<!\$)\{")
 LEAF_PORT = 7422
 CLIENT_PORT = 4222
 
@@ -23,6 +24,8 @@ class Url:
     port: int | None
     login: bool
     """Whether it holds a user; which one is never kept."""
+    user: int = field(default=0, repr=False)
+    """Tells users apart."""
 
 
 def url_of(text: str) -> Url | None:
@@ -42,9 +45,9 @@ def url_of(text: str) -> Url | None:
         host, port = place.removeprefix("[").removesuffix("]"), None
         if ":" in host and not place.startswith("["):
             return None
-    if not host or (port is not None and not 0 < port < 65536):
+    if not host or _ODD.search(host) or (port is not None and not 0 < port < 65536):
         return None
-    return Url(scheme=found[1].lower(), host=host, port=port, login=bool(login))
+    return Url(scheme=found[1].lower(), host=host, port=port, login=bool(login), user=hash(login))
 
 
 def address(
@@ -72,6 +75,7 @@ def address(
         where=where,
         make="nats",
         secure=secure or url.scheme in ("tls", "wss"),
+        peer="websocket" if url.scheme in ("ws", "wss") else kind,
     )
     return made, url
 

@@ -169,8 +169,9 @@ class Block:
         for key in self.value:
             known = key.lower() in self._names or (id(self.value), key) in self._text.used
             if not known:
-                why = "it is no setting of nats-server up to 2.15: correct its name, or remove it"
-                self.drafts.aside(self._place(key), label(key), why)
+                what = f"{label(key)} is no setting of nats-server up to 2.15"
+                advice = "so it does not start: correct the name, or remove it"
+                self.drafts.warn(self._place(key), "C020", f"{what}, {advice}")
 
 
 def unique(names: Iterable[str]) -> list[str]:

@@ -12,6 +12,7 @@ from ropewalk.federation.readers.nats.leaf import Leafs, read_leafs
 from ropewalk.federation.readers.nats.peers import Peers, read_cluster, read_gateway
 from ropewalk.federation.readers.nats.settings import WHY
 from ropewalk.federation.readers.nats.syntax import NatsText
+from ropewalk.federation.readers.whose import is_here
 from ropewalk.federation.showing import label
 from ropewalk.findings import Where
 
@@ -25,6 +26,7 @@ class Server:
     listens: list[tuple[str, int]] = field(default_factory=list)
     aliases: list[str] = field(default_factory=list)
     cluster: str = ""
+    only: tuple[str, ...] | None = None
     secure: bool = False
 
 
@@ -89,7 +91,7 @@ def _server(top: Block, host: str) -> Server:
 
 def _take_in(server: Server, cluster: Peers, gateway: Peers, leafs: Leafs) -> None:
     """What other blocks say of where the server is, and of its cluster."""
-    server.cluster = cluster.name or gateway.name
+    server.cluster, server.only = cluster.name or gateway.name, gateway.only
     for one in (cluster, gateway, leafs):
         server.listens += [one.listens] if one.listens is not None else []
         server.aliases += [one.advertise] if one.advertise else []
@@ -127,7 +129,8 @@ def _compare(top: Block, cluster: Peers, gateway: Peers, leafs: Leafs, accounts:
     if cluster.routes and not named:
         what = "the cluster has no name, so its servers agree on one by chance"
         drafts.warn(cluster.where, "C020", f"{what}: write name: NAME into cluster {{ }}")
-    near = {one.host for one in cluster.routes}
+    # On one machine another port is another server.
+    near = {one.host for one in cluster.routes if not is_here(one.host)}
     for leaf in leafs.remotes:
         if near & {one.host for one in leaf.far}:
             what = (
@@ -164,6 +167,7 @@ def _draft(server: Server, name: str, space: str, accounts: Accounts) -> BrokerD
         listens=tuple(dict.fromkeys(one for one in server.listens if one[1])),
         aliases=tuple(unique(one for one in server.aliases if one)),
         cluster=server.cluster,
+        only=server.only,
         secure=server.secure,
     )
 

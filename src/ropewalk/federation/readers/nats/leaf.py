@@ -72,6 +72,8 @@ class Leafs:
     remotes: list[Remote] = field(default_factory=list)
     logins: list[tuple[str, Where]] = field(default_factory=list)
     """Accounts that connections from leaf nodes may be bound to, with their places."""
+    users: dict[tuple[str, int], list[int]] = field(default_factory=dict)
+    """Those that log in at a host and port, none of them by name."""
 
 
 def read_leafs(top: Block) -> Leafs:
@@ -120,7 +122,12 @@ def _remote(one: Block, found: Leafs) -> None:
     far, urls = _far(one)
     ordered = one.flag("no_randomize")
     account = _space(one.text("account"))
-    one.skip("nkey")
+    user = hash((one.text("credentials"), one.text("nkey"), *sorted({url.user for url in urls})))
+    one.leave("credentials")
+    if far:
+        users = found.users.setdefault((far[0].host, far[0].port), [])
+        users += [user] if user not in users else []
+        far = [replace(at, login=users.index(user)) for at in far]
     if one.has("nkey") or any(url.login for url in urls):
         why = "the account at the hub depends on the user it logs in as"
         one.drafts.aside(one.where, "login at the hub", why)
@@ -139,9 +146,8 @@ def _remote(one: Block, found: Leafs) -> None:
     one.rest()
     if len(remote.far) > 1 and not ordered:
         what = "the first of these URLs is picked at random, and not in the order they are written"
-        one.drafts.warn(
-            one.place("url"), "C020", f"{what}: write no_randomize: true for their order"
-        )
+        advice = "write no_randomize: true for their order"
+        one.drafts.note(one.place("url"), "C020", f"{what}: {advice}")
     found.remotes.append(remote)
 
 

@@ -28,6 +28,8 @@ class Peers:
     """Whether its name is a variable that is not set here."""
     routes: list[Address] = field(default_factory=list)
     gateways: list[tuple[str, list[Address], Where]] = field(default_factory=list)
+    only: tuple[str, ...] | None = None
+    """The clusters that it has gateways with; None: all that it hears of."""
 
     def drafts(self, at: str, space: str) -> list[BridgeDraft]:
         """Bridges of the broker that stands for the server's accounts."""
@@ -105,8 +107,12 @@ def read_gateway(top: Block) -> Peers:
     secure = isinstance(block.take("tls"), dict)
     found.hidden = _unset(block, "name")
     hidden = _hidden(block) or found.hidden
+    named: list[str] = []
     for one in block.blocks("gateways", settings.FAR_CLUSTER):
+        named.append(one.text("name"))
         _far_cluster(one, found, secure)
+    if block.flag("reject_unknown_cluster") and all(named):
+        found.only = tuple(named)
     if block.value and not hidden and (not found.name or found.listens is None):
         missing = "port" if found.name else "name"
         what = f"the gateway has no {missing}, so the server does not start"

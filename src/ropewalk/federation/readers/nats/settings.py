@@ -126,12 +126,16 @@ EXPORT = _names(
 IMPORT = _names("stream", "service", "prefix", "to", "share", "allow_trace")
 SOURCE = _names("account", "subject")
 JETSTREAM = _names(
-    *("domain", "store_dir store storedir", "enabled enable", "max_mem max_mem_store", "cipher"),
-    *("max_file max_file_store", "key ek encryption_key", "prev_key prev_ek prev_encryption_key"),
+    *("domain", "store_dir store storedir", "enabled enable", "cipher"),
+    *(
+        "max_mem max_mem_store max_memory_store",
+        "max_file max_file_store",
+        "key ek encryption_key",
+        "prev_key prev_ek prev_encryption_key",
+    ),
     *("limits", "unique_tag", "extension_hint", "max_outstanding_catchup", "max_buffered_msgs"),
     *("max_buffered_size", "max_concurrent_io", "meta_compact", "meta_compact_size", "strict"),
     *("meta_compact_sync", "info_queue_limit", "request_queue_limit", "sync_interval sync", "tpm"),
-    "max_memory_store",
 )
 DOOR = _names(
     *_PLACE,
@@ -165,12 +169,12 @@ WHY = {
     "mappings": "it gives published subjects other names inside its account",
     "no_auth_user": "the account of clients that do not log in",
     "resolver": "accounts are kept elsewhere",
+    "resolver_preload": "accounts are kept elsewhere: what is in their tokens is not read",
     "operator": "accounts are kept elsewhere: those that are not in this file are not known",
     "credentials": "the account at the hub depends on the user it logs in as",
     "hub": "it only changes which of the two asks for the other's subscriptions",
     "isolate_leafnode_interest": "leaf nodes of one server do not hear of each other",
     "request_isolation": "the hub shall not tell it of other leaf nodes' subscriptions",
     "ignore_discovered_servers": "it does not learn the other servers of the hub's cluster",
-    "reject_unknown_cluster": "only the clusters named here may connect",
 }
 OTHERWISE = "it does not change where messages go"

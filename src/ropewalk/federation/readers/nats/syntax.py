@@ -5,8 +5,10 @@ variable that only the environment of the server knows stays as it is written (`
 """
 
 import posixpath
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -20,6 +22,12 @@ Include = Callable[[str], str | None]
 MAX_INCLUDES = 200
 _HASHES = "2a$"
 """Bare bcrypt hashes start with $ and are no variables."""
+_REMARK = re.compile(r"(?:^|\s)(?:#|//).*")
+_TEMPLATE = re.compile(
+    r"\{%.*%\}|<%.*%>|\{\{(?!\s*(?:wildcard|partition|random|split|left|right|slice)\w*\s*\().*\}\}",
+    re.IGNORECASE,
+)
+"""What Helm, Ansible and others fill in; mappings of subjects have functions in such braces."""
 
 
 class Unset(str):
@@ -38,7 +46,7 @@ class NatsText(Parsed):
     """Files that were included, by their paths seen from the first one's folder."""
     files: dict[int, dict[str | int, str]] = field(default_factory=dict)
     complete: bool = True
-    """Whether every include and variable was there."""
+    """Whether every include and variable was there, and nothing is to be filled in."""
     used: set[tuple[int, str | int]] = field(default_factory=set)
     """Keys that a variable stands for: the server lets them have any name."""
     kept: list[Any] = field(default_factory=list)
@@ -71,10 +79,34 @@ def parse_nats(
     """
     parsed = NatsText(lines={}, file=file, value={})
     environment = environment or {}
+    if (template := _template(text)) is not None:
+        what = "this is a template, and what is in its braces is not known"
+        advice = "fill it in (helm template, Ansible), and read what comes of it"
+        _fault(parsed, Where(file, template), "C003", f"{what}: {advice}")
+        parsed.complete = False
+        return parsed
     parsed.value = _Builder(parsed, file, "", include, environment, ()).build(text)
     if not parsed.value and not parsed.broken and parsed.complete:
         _fault(parsed, Where(file), "C003", "the file is empty: write at least a port")
     return parsed
+
+
+def includes_of(text: str) -> list[str]:
+    """The files that a text includes, as far as it can be read.
+
+    >>> includes_of("authorization { include 'users.conf' } # include nothing")
+    ['users.conf']
+    """
+    lexer = Lexer(text)
+    with suppress(Bad):
+        lexer.run()
+    return [one.value for one in lexer.words if one.kind == "include"]
+
+
+def _template(text: str) -> int | None:
+    """The first line with something to be filled in."""
+    lines = enumerate(text.split("\n"), 1)
+    return next((i for i, line in lines if _TEMPLATE.search(_REMARK.sub("", line))), None)
 
 
 def _fault(parsed: NatsText, where: Where, code: str, message: str) -> None:
@@ -99,6 +131,7 @@ class _Builder:
         self.lines = parsed.lines if parsed.lines is not None else {}
         self.names: list[tuple[str, int]] = []
         self.open: list[Any] = []
+        self.waiting: list[int] = []  # of `names`, when each map or list was opened
         self.starts: list[int] = [0]
 
     def build(self, text: str) -> dict[str | int, Any]:
@@ -142,7 +175,12 @@ class _Builder:
             self.names.append((word.value, word.at))
         elif word.kind in ("{", "["):
             self.open.append(self._container({} if word.kind == "{" else []))
+            self.waiting.append(len(self.names))
         elif word.kind in ("}", "]"):
+            if len(self.names) > self.waiting.pop():
+                # The server gives the next value to this key, and so on: all names are amiss.
+                name, at = self.names[-1]
+                raise Bad(at, f"{label(name)} has no value: write one after it")
             self._set(self.open.pop(), word.at)
         elif word.kind == "variable":
             self._set(self._variable(word.value, word.at), word.at)

@@ -1,13 +1,14 @@
-"""RabbitMQ's own files: exports of definitions, rabbitmq.conf, and Erlang terms.
+"""RabbitMQ's own files: exports of definitions, rabbitmq.conf, Erlang terms, and scripts.
 
 In reading order: `uris` and `naming` (addresses; exchanges and keys as topics), `contents` (what a
-cluster has), `policies` and `upstreams`, `federated` (the links), `shovel_ends` and `shovels`,
-`leftovers` (what is told and not modelled), `definitions` (the whole of an export); `conf`, and
-`terms` and `erlang` (static shovels).
+cluster has), `policies` and `upstreams`, `stand_ins` and `federated` (the links), `shovel_ends` and
+`shovels`, `leftovers` (what is told and not modelled), `definitions` (the whole of an export);
+`conf`, and `terms` and `erlang` (static shovels); `commands` and `scripts` (what commands change).
 """
 
 from ropewalk.federation.readers.rabbitmq.conf import read_rabbitmq_conf
 from ropewalk.federation.readers.rabbitmq.definitions import read_rabbitmq
 from ropewalk.federation.readers.rabbitmq.erlang import read_erlang
+from ropewalk.federation.readers.rabbitmq.scripts import read_script
 
-__all__ = ["read_erlang", "read_rabbitmq", "read_rabbitmq_conf"]
+__all__ = ["read_erlang", "read_rabbitmq", "read_rabbitmq_conf", "read_script"]

@@ -5,13 +5,18 @@ from dataclasses import dataclass
 
 from ropewalk.federation.readers.drafts import Drafts
 from ropewalk.federation.readers.rabbitmq.contents import DEFAULT, Cluster
+from ropewalk.federation.readers.rabbitmq.definitions import take_in
+from ropewalk.federation.readers.rabbitmq.leftovers import why_not
 from ropewalk.federation.showing import label
+from ropewalk.federation.yaml_text import Parsed
 from ropewalk.findings import Where
 
 _LINE = re.compile(r"([A-Za-z0-9_.$/\\@-]+)\s*=\s*(.*)")
 _LISTENER = re.compile(r"listeners\.(tcp|ssl)\.(\w[\w-]*)\Z")
 _PLACE = re.compile(r"(?:(\[[0-9A-Fa-f:.]+\]|[\w.-]+|[0-9A-Fa-f:]+):)?(\d{1,5})\Z")
-_USUAL = (("", 5672),)
+_USUAL = [("", 5672)]
+_VARIABLE = re.compile(r"\$[({]|\$\w|\{\{|<%")
+_TEMPLATE = re.compile(r"\{[{%#]|<%|%\}|#\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,35 +28,57 @@ class Setting:
     where: Where
 
 
-def read_rabbitmq_conf(text: str, file: str, host: str, drafts: Drafts) -> None:
-    """Read a rabbitmq.conf: a broker, where it listens, and its cluster's name."""
+def read_rabbitmq_conf(
+    text: str, file: str, host: str, drafts: Drafts, beside: tuple[Parsed, str] | None = None
+) -> None:
+    """Read a rabbitmq.conf: a broker, where it listens, and its cluster's name.
+
+    `beside` are the same server's definitions, and their file.
+    """
     cluster = Cluster(file, host, drafts)
-    rest: dict[str, list[Setting]] = {}
-    listens: list[tuple[str, int]] = []
+    if beside is not None:
+        take_in(cluster, *beside)
+    rest: list[Setting] = []
+    listens: dict[str, list[tuple[str, int]]] = {"tcp": [], "ssl": []}
     plain = True
     for one in _settings(text, file, drafts):
         if one.key == "cluster_name":
-            cluster.called(one.value)
-        elif _LISTENER.match(one.key):
-            listens += _listener(one, drafts)
+            _named(one, cluster)
+        elif listener := _LISTENER.match(one.key):
+            listens[listener[1]] += _listener(one, drafts)
         elif one.key in ("listeners.tcp", "listeners.ssl") and one.value == "none":
             plain = plain and one.key != "listeners.tcp"
-        else:
-            rest.setdefault(one.key.split(".")[0], []).append(one)
-    for family, found in rest.items():
-        keys = ", ".join(dict.fromkeys(label(one.key) for one in found[:6]))
-        drafts.aside(found[0].where, f"{len(found)} of {label(family)} ({keys})", _why(family))
-    cluster.listens = tuple(dict.fromkeys(listens)) or (_USUAL if plain else ())
-    cluster.space(DEFAULT, Where(file, 1))
+        elif beside is None or not one.key.endswith("load_definitions"):
+            rest.append(one)
+    _tell_rest(rest, drafts)
+    # Listeners with TLS are there as well as the usual one, not instead of it.
+    tcp = listens["tcp"] or (_USUAL if plain else [])
+    cluster.listens = tuple(dict.fromkeys((*tcp, *listens["ssl"])))
+    cluster.secure = bool(listens["ssl"] and not tcp)
+    if not cluster.spaces:
+        cluster.space(DEFAULT, Where(file, 1))
     cluster.draft_brokers()
 
 
-def _why(family: str) -> str:
-    if family == "cluster_formation":
-        return "nodes of one cluster are one broker here"
-    if family in ("load_definitions", "management", "definitions"):
-        return "read the definitions themselves as well"
-    return "it does not change where messages go"
+def _tell_rest(rest: list[Setting], drafts: Drafts) -> None:
+    """What is not modelled, in one note for each family of settings and reason."""
+    groups: dict[tuple[str, str], list[Setting]] = {}
+    for one in rest:
+        family, *keys = one.key.split(".")
+        groups.setdefault((family, why_not(family, *keys)), []).append(one)
+    for (family, why), found in groups.items():
+        keys = list(dict.fromkeys(label(one.key) for one in found))
+        some = ", ".join(keys[:6]) + (", ..." if len(keys) > 6 else "")
+        what = some if len(keys) == 1 else f"{len(found)} of {label(family)} ({some})"
+        drafts.aside(found[0].where, what, why)
+
+
+def _named(one: Setting, cluster: Cluster) -> None:
+    if _VARIABLE.search(one.value):
+        what = "a variable stands for the cluster's name: fill it in, or leave the line out"
+        cluster.drafts.fault(one.where, "C006", what)
+    else:
+        cluster.called(one.value)
 
 
 def _settings(text: str, file: str, drafts: Drafts) -> list[Setting]:
@@ -61,7 +88,9 @@ def _settings(text: str, file: str, drafts: Drafts) -> list[Setting]:
         if not bare or bare.startswith("#"):
             continue
         match = _LINE.match(bare)
-        if match:
+        if not match and _TEMPLATE.search(bare):
+            drafts.fault(where, "C006", "this line is a template's: fill it in first")
+        elif match:
             value = match[2].split(" #")[0].strip().strip("'\"")
             found.append(Setting(match[1], value, where))
         else:
@@ -71,6 +100,10 @@ def _settings(text: str, file: str, drafts: Drafts) -> list[Setting]:
 
 def _listener(one: Setting, drafts: Drafts) -> list[tuple[str, int]]:
     """A host and port, or a port alone; a few hosts stand for all of the machine's."""
+    if _VARIABLE.search(one.value):
+        what = f"a variable stands for {label(one.key)}: fill it in, such as 5672"
+        drafts.fault(one.where, "C006", what)
+        return []
     match = _PLACE.match(one.value)
     if not match or not 0 < int(match[2]) < 65536:
         drafts.fault(one.where, "C005", f"{label(one.key)} is no port: write 5672 or HOST:5672")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from ropewalk.federation.readers.drafts import Address, BrokerDraft, Drafts, TopicDraft
 from ropewalk.federation.readers.rabbitmq.naming import (
     BUILT_IN,
+    VARIABLE,
     carried,
     exchange_prefix,
     queue_prefix,
@@ -63,8 +64,14 @@ class Space:
         built_in = Exchange(name, BUILT_IN.get(name, "topic"), self.where)
         return self.exchanges.get(name, built_in)
 
+    def knows(self, exchange: str) -> bool:
+        """Whether the type of an exchange is known."""
+        return exchange in self.exchanges or exchange in BUILT_IN
+
     def pattern(self, binding: Binding) -> str | None:
         """What a binding lets through."""
+        if not binding.key and not self.knows(binding.source):
+            return "#"  # an empty key is for fanout exchanges; in others it would be for nothing
         return carried(self.exchange(binding.source).kind, binding.key)
 
 
@@ -78,6 +85,8 @@ class Cluster:
     aliases: tuple[str, ...] = ()
     name: str = ""
     listens: tuple[tuple[str, int], ...] = ()
+    secure: bool = False
+    """Whether it listens with TLS only."""
     listed: bool = False
     """Whether its virtual hosts are listed, so that others are mistakes."""
     spaces: dict[str, Space] = field(default_factory=dict)
@@ -86,6 +95,9 @@ class Cluster:
     def space(self, vhost: str, where: Where) -> Space:
         """The virtual host of that name; one that is new is added."""
         if vhost not in self.spaces:
+            if VARIABLE.search(vhost):
+                what = "a variable stands for a virtual host: fill it in, such as /"
+                self.drafts.fault(where, "C006", what)
             self.spaces[vhost] = Space(vhost, self._name(vhost), where)
         return self.spaces[vhost]
 
@@ -135,6 +147,7 @@ class Cluster:
                 listens=self.listens,
                 aliases=self.aliases,
                 cluster=self.name,
+                secure=self.secure,
             )
             for one in self.spaces.values()
         ]
@@ -202,7 +215,12 @@ def _once(ends: Iterable[End]) -> tuple[End, ...]:
 
 
 def read_ends(
-    cluster: Cluster, texts: list[tuple[str, Where]], what: str, vhost: str
+    cluster: Cluster,
+    texts: list[tuple[str, Where]],
+    what: str,
+    vhost: str,
+    *,
+    amqp10: bool = False,
 ) -> tuple[tuple[Address, ...] | Space | None, list[Where]]:
     """Where a list of addresses leads: elsewhere, or to a virtual host here; None if nowhere.
 
@@ -212,7 +230,7 @@ def read_ends(
     here: Space | None = None
     lines: list[Where] = []
     for text, where in texts:
-        uri = read_uri(text)
+        uri = read_uri(text, amqp10=amqp10)
         if isinstance(uri, BadUri):
             _tell(cluster.drafts, where, what, uri)
             continue
@@ -249,6 +267,8 @@ def _here(cluster: Cluster, vhost: str, where: Where, what: str) -> Space:
 def _tell(drafts: Drafts, where: Where, what: str, bad: BadUri) -> None:
     if bad.code == "C010":
         drafts.aside(where, what, bad.message)
+    elif bad.code == "C020":
+        drafts.warn(where, "C020", f"{what}: {bad.message}")
     else:
         drafts.fault(where, bad.code, f"{what}: {bad.message}")
 

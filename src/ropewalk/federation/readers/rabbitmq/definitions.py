@@ -1,5 +1,6 @@
 """An export of definitions: its virtual hosts and what is in them, federation, and shovels."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -12,10 +13,17 @@ from ropewalk.federation.readers.rabbitmq.contents import (
     Space,
 )
 from ropewalk.federation.readers.rabbitmq.federated import federate
-from ropewalk.federation.readers.rabbitmq.leftovers import group, tell_sections
-from ropewalk.federation.readers.rabbitmq.naming import BUILT_IN, exchange_prefix, safe
+from ropewalk.federation.readers.rabbitmq.leftovers import group, names, tell_sections
+from ropewalk.federation.readers.rabbitmq.naming import (
+    BUILT_IN,
+    LINKS,
+    VARIABLE,
+    exchange_prefix,
+    safe,
+)
 from ropewalk.federation.readers.rabbitmq.policies import read_policies, tell_idle
 from ropewalk.federation.readers.rabbitmq.shovels import Shovel, mark, read_shovel, shovel
+from ropewalk.federation.readers.rabbitmq.stand_ins import stand_in
 from ropewalk.federation.readers.rabbitmq.upstreams import Upstreams
 from ropewalk.federation.readers.view import View
 from ropewalk.federation.showing import label
@@ -23,17 +31,30 @@ from ropewalk.federation.yaml_text import Parsed
 from ropewalk.findings import Where
 
 
-def read_rabbitmq(parsed: Parsed, file: str, host: str, drafts: Drafts) -> None:
-    """Read an export of definitions, of a whole cluster or of one virtual host."""
+def read_rabbitmq(
+    parsed: Parsed,
+    file: str,
+    host: str,
+    drafts: Drafts,
+    *,
+    partial: bool = False,
+    aliases: Iterable[str] = (),
+) -> tuple[tuple[str, str], ...]:
+    """Read an export of definitions, of a whole cluster or of one virtual host.
+
+    If it is `partial`, as scripts are, clients declare more; `aliases` are names of its machines.
+    The exchanges that stand for those of clients are given back, by virtual host and name.
+    """
     if not isinstance(parsed.value, dict):
         message = "no definitions: the file has to be a map with vhosts, exchanges and the like"
         drafts.fault(Where(file, 1), "C005", message)
-        return
+        return ()
     document = View(parsed, file, drafts)
     cluster = Cluster(file, host, drafts)
     vhost = _only(document)
     tell_sections(document, drafts)
     _global(document, cluster)
+    cluster.aliases = tuple(dict.fromkeys((*cluster.aliases, *aliases)))
     _vhosts(document, cluster, vhost)
     _exchanges(document, cluster, vhost)
     _queues(document, cluster, vhost)
@@ -42,6 +63,8 @@ def read_rabbitmq(parsed: Parsed, file: str, host: str, drafts: Drafts) -> None:
     policies = read_policies(document, vhost, cluster)
     for one in policies:
         cluster.space(one.vhost, one.where)
+    partial = partial or "exchanges" not in document.value
+    assumed = tuple(stand_in(cluster, policies, upstreams)) if partial else ()
     _between(cluster)
     for each, source, dest in mark(cluster, shovels):
         shovel(cluster, each, source, dest)
@@ -54,6 +77,28 @@ def read_rabbitmq(parsed: Parsed, file: str, host: str, drafts: Drafts) -> None:
     cluster.draft_brokers()
     cluster.draft_topics()
     document.rest()
+    return assumed
+
+
+def take_in(cluster: Cluster, parsed: Parsed, file: str) -> None:
+    """Know what an export beside a server's other files says of its virtual hosts, and tell none.
+
+    So a static shovel's queue has what is bound to it, and listeners are those of all of them.
+    """
+    if not isinstance(parsed.value, dict):
+        return
+    other = Cluster(file, cluster.host, Drafts())
+    document = View(parsed, file, other.drafts)
+    vhost = _only(document)
+    _global(document, other)
+    _vhosts(document, other, vhost)
+    _exchanges(document, other, vhost)
+    _queues(document, other, vhost)
+    _bindings(document, other, vhost)
+    for space in other.spaces.values():
+        space.where = Where(cluster.file, 1)
+    cluster.spaces, cluster.listed = other.spaces, other.listed
+    cluster.name, cluster.aliases = other.name, other.aliases
 
 
 def _only(document: View) -> str:
@@ -72,15 +117,18 @@ def _only(document: View) -> str:
 def _global(document: View, cluster: Cluster) -> None:
     """The cluster's name: federation tells clusters apart by it, and addresses may use it."""
     keys = group("global_parameters", "name value")
-    others = group("global_parameters", "", "name value")
+    others: dict[str, Where] = {}
     for entry in document.maps("global_parameters"):
+        keys.note(entry)
         if entry.text("name") == "cluster_name":
-            keys.note(entry)
             cluster.called(entry.text("value"))
         else:
-            others.note(entry)
+            others.setdefault(safe(entry.text("name")), entry.where)
     keys.tell(cluster.drafts)
-    others.tell(cluster.drafts, "they do not change where messages go")
+    if others:
+        what = f"{names(others)} in global_parameters"
+        why = "it does not change where messages go"
+        cluster.drafts.aside(next(iter(others.values())), what, why)
 
 
 def _vhosts(document: View, cluster: Cluster, vhost: str) -> None:
@@ -104,7 +152,7 @@ def _exchanges(document: View, cluster: Cluster, vhost: str) -> None:
         "name vhost type internal",
         "durable auto_delete arguments policy user_who_performed_action",
     )
-    for entry in document.maps("exchanges"):
+    for entry in _declared(document, "exchanges", cluster):
         space, name = _place(entry, cluster, vhost), _name(entry, cluster)
         others.note(entry)
         kind = entry.text("type", "topic")
@@ -120,7 +168,7 @@ def _exchanges(document: View, cluster: Cluster, vhost: str) -> None:
 
 def _queues(document: View, cluster: Cluster, vhost: str) -> None:
     others = group("queues", "name vhost", "durable auto_delete arguments type exclusive policy")
-    for entry in document.maps("queues"):
+    for entry in _declared(document, "queues", cluster):
         space, name = _place(entry, cluster, vhost), _name(entry, cluster)
         others.note(entry)
         if name:
@@ -136,22 +184,37 @@ def _bindings(document: View, cluster: Cluster, vhost: str) -> None:
         "arguments properties_key",
     )
     for entry in document.maps("bindings"):
+        if entry.text("source").startswith(LINKS) or entry.text("destination").startswith(LINKS):
+            continue
         space = _place(entry, cluster, vhost)
         others.note(entry)
         to, kind = safe(entry.text("destination")), entry.text("destination_type", "queue")
         source = safe(entry.text("source"))
+        key = safe(entry.text("routing_key"))
+        if any(VARIABLE.search(one) for one in (source, to, key)):
+            message = "a variable stands for a part of this binding: fill it in"
+            cluster.drafts.fault(entry.where, "C006", message)
         if kind not in ("queue", "exchange"):
             message = "destination_type is neither queue nor exchange: write one of them"
             cluster.drafts.fault(entry.place("destination_type"), "C005", message)
         if not source and kind == "queue":
             continue  # the default exchange: every queue is bound there by its own name
-        key = safe(entry.text("routing_key"))
         one = Binding(source, to, kind == "exchange", key, entry.where)
         if space.pattern(one) is None:
             why = "its key stands for no topic, or for one that no other name does"
             cluster.drafts.aside(entry.where, "a binding", why)
         space.bindings.append(one)
     others.tell(cluster.drafts, "headers that are asked for: all are taken")
+
+
+def _declared(document: View, section: str, cluster: Cluster) -> list[View]:
+    """Exchanges or queues, without those that links of downstream clusters have made."""
+    entries = document.maps(section)
+    made = [one for one in entries if one.text("name").startswith(LINKS)]
+    if made:
+        why = "links of clusters that fetch from here made them, with their bindings"
+        cluster.drafts.aside(made[0].where, f"{len(made)} {section} of federation links", why)
+    return [one for one in entries if one not in made]
 
 
 def _place(entry: View, cluster: Cluster, vhost: str) -> Space:
@@ -162,6 +225,8 @@ def _name(entry: View, cluster: Cluster) -> str:
     name = entry.text("name")
     if not entry.has("name"):
         cluster.drafts.fault(entry.where, "C005", "it has no name: write one")
+    elif VARIABLE.search(name):
+        cluster.drafts.fault(entry.where, "C006", "a variable stands for its name: fill it in")
     return safe(name)
 
 

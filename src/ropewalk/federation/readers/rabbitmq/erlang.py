@@ -1,43 +1,63 @@
 """advanced.config and the old rabbitmq.config: static shovels of them, and where it listens."""
 
+from dataclasses import replace
+
 from ropewalk.federation.readers.drafts import Drafts
-from ropewalk.federation.readers.rabbitmq.contents import DEFAULT, Binding, Cluster
-from ropewalk.federation.readers.rabbitmq.definitions import set_apart
+from ropewalk.federation.readers.rabbitmq.contents import DEFAULT, Cluster
+from ropewalk.federation.readers.rabbitmq.declared import Declared, declared
+from ropewalk.federation.readers.rabbitmq.definitions import set_apart, take_in
+from ropewalk.federation.readers.rabbitmq.leftovers import names, why_not
 from ropewalk.federation.readers.rabbitmq.naming import safe
 from ropewalk.federation.readers.rabbitmq.shovel_ends import ShovelEnd, from_address
 from ropewalk.federation.readers.rabbitmq.shovels import Shovel, mark, shovel
 from ropewalk.federation.readers.rabbitmq.terms import Term, TermFault, pairs, read_terms
 from ropewalk.federation.readers.rabbitmq.uris import Uri, read_uri
 from ropewalk.federation.showing import label
+from ropewalk.federation.yaml_text import Parsed
 from ropewalk.findings import Where
 
 _MODELLED = {"source", "sources", "destination", "destinations", "queue", "ack_mode"}
 _ENDS = {"protocol", "uris", "broker", "brokers", "declarations", "queue"}
 _FIELDS = {"publish_fields", "source_address", "target_address"}
+_OLD_FEDERATION = {"exchanges", "upstreams", "upstream_sets", "connections"}
+_NO_FEDERATION = (
+    "federation that is set here counts up to RabbitMQ 2.8 only: later ones fetch nothing by it: "
+    "write upstreams and policies, and read them in definitions.json"
+)
 
 
-def read_erlang(text: str, file: str, host: str, drafts: Drafts) -> None:
-    """Read a configuration of Erlang terms: the static shovels, and the ports it listens at."""
+def read_erlang(
+    text: str, file: str, host: str, drafts: Drafts, beside: tuple[Parsed, str] | None = None
+) -> None:
+    """Read a configuration of Erlang terms: the static shovels, and the ports it listens at.
+
+    `beside` are the same server's definitions, and their file.
+    """
     try:
         terms = read_terms(text)
     except TermFault as fault:
-        drafts.fault(Where(file, fault.line), "C004", fault.message)
+        drafts.fault(Where(file, fault.line), fault.code, fault.message)
         return
     cluster = Cluster(file, host, drafts)
-    cluster.listens = _listens(None)
-    cluster.space(DEFAULT, Where(file, 1))
+    # Beside a rabbitmq.conf, that says where it listens.
+    known = any(one.host == host and one.listens for one in drafts.brokers)
+    cluster.listens = () if known else _USUAL
+    if beside is not None:
+        take_in(cluster, *beside)
+    if not cluster.spaces:
+        cluster.space(DEFAULT, Where(file, 1))
     shovels: list[Shovel] = []
     for application in (one for term in terms for one in term.items):
         name = application.items[0].text if application.items else ""
         settings = pairs(application.items[1]) if len(application.items) > 1 else {}
         if name == "rabbitmq_shovel":
-            shovels += _shovels(cluster, settings.pop("shovels", None))
+            defaults = pairs(settings.pop("defaults", None))
+            shovels += _shovels(cluster, settings.pop("shovels", None), defaults)
         elif name == "rabbit":
-            cluster.listens = _listens(settings.pop("tcp_listeners", None))
-        if settings:
-            where = Where(file, application.line)
-            keys = ", ".join(label(one) for one in list(settings)[:8])
-            drafts.aside(where, f"{label(name)} ({keys})", "it does not change where messages go")
+            _listen(cluster, settings)
+        if beside is not None:
+            settings.pop("load_definitions", None)
+        _tell_rest(cluster, Where(file, application.line), name, settings)
     for one, source, dest in mark(cluster, shovels):
         shovel(cluster, one, source, dest)
     set_apart(cluster)
@@ -45,31 +65,61 @@ def read_erlang(text: str, file: str, host: str, drafts: Drafts) -> None:
     cluster.draft_topics()
 
 
-def _listens(term: Term | None) -> tuple[tuple[str, int], ...]:
+def _tell_rest(cluster: Cluster, where: Where, name: str, settings: dict[str, Term]) -> None:
+    """What is not modelled, in one note for each reason."""
+    if name == "rabbitmq_federation" and settings.keys() & _OLD_FEDERATION:
+        cluster.drafts.warn(where, "C020", _NO_FEDERATION)
+        return
+    by_reason: dict[str, list[str]] = {}
+    for key in settings:
+        by_reason.setdefault(why_not(name, key), []).append(key)
+    for why, keys in by_reason.items():
+        cluster.drafts.aside(where, f"{label(name)} ({names(keys)})", why)
+
+
+# --- where it listens ---------------------------------------------------------------------------
+
+_USUAL = (("", 5672),)
+
+
+def _listen(cluster: Cluster, settings: dict[str, Term]) -> None:
+    """Without `tcp_listeners` there is what was there before."""
+    plain = settings.pop("tcp_listeners", None)
+    tcp = _places(plain) if plain else cluster.listens
+    tls = _places(settings.pop("ssl_listeners", None))
+    cluster.listens, cluster.secure = (*tcp, *tls), bool(plain and tls and not tcp)
+
+
+def _places(term: Term | None) -> tuple[tuple[str, int], ...]:
     found = []
     for one in term.items if term else []:
         host, port = ("", one.text) if not one.items else (one.items[0].text, one.items[-1].text)
         if port.isdecimal() and 0 < int(port[:6]) < 65536:
             found.append(("" if host in ("0.0.0.0", "::") else host, int(port)))  # noqa: S104
-    return tuple(found) if term else (("", 5672),)
+    return tuple(found)
 
 
-def _shovels(cluster: Cluster, term: Term | None) -> list[Shovel]:
+# --- shovels --------------------------------------------------------------------------------------
+
+
+def _shovels(cluster: Cluster, term: Term | None, defaults: dict[str, Term]) -> list[Shovel]:
     found = []
     for one in term.items if term else []:
         if one.kind == "tuple" and len(one.items) > 1:
-            made = _shovel(cluster, one.items[0].text, one.items[1], Where(cluster.file, one.line))
+            where, settings = Where(cluster.file, one.line), {**defaults, **pairs(one.items[1])}
+            made = _shovel(cluster, one.items[0].text, settings, where)
             found += [made] if made else []
     return found
 
 
-def _shovel(cluster: Cluster, name: str, term: Term, where: Where) -> Shovel | None:
-    settings = pairs(term)
+def _shovel(cluster: Cluster, name: str, settings: dict[str, Term], where: Where) -> Shovel | None:
     old = "sources" in settings
     source, dest = (
         pairs(settings.get(f"{side}s" if old else side)) for side in ("source", "destination")
     )
-    first, second = _end(cluster, source, settings if old else source), _end(cluster, dest, {})
+    first = _source(cluster, name, source, settings if old else source)
+    second, made = _end(cluster, dest)
+    _declare(cluster, second, made)
     fields = pairs(settings.get("publish_fields") or dest.get("publish_fields"))
     if "exchange" in fields or "routing_key" in fields:
         exchange, key = fields.get("exchange"), fields.get("routing_key")
@@ -101,57 +151,58 @@ def _rest(cluster: Cluster, name: str, where: Where, keys: list[str], ends: list
     left = [label(one) for one in keys if one not in _MODELLED | _FIELDS]
     left += [label(one) for one in ends if one not in _ENDS | _FIELDS]
     if left:
-        what = f"{', '.join(left)} of shovel {label(name)}"
+        what = f"{', '.join(dict.fromkeys(left))} of shovel {label(name)}"
         cluster.drafts.aside(where, what, "how it connects and what it adds to messages")
 
 
-def _end(cluster: Cluster, end: dict[str, Term], holder: dict[str, Term]) -> ShovelEnd:
-    """Addresses, and the queue; what declarations bind it to is taken for true."""
+def _source(
+    cluster: Cluster, name: str, end: dict[str, Term], holder: dict[str, Term]
+) -> ShovelEnd:
+    """The queue that a shovel takes from; one without a name gets that of the shovel."""
+    found, made = _end(cluster, end)
+    if found.queue or found.exchange:
+        return found
+    term = holder.get("queue") or end.get("queue")
+    queue = safe(term.text) if term and term.text else made.queue
+    made = made.named(queue or safe(name))
+    if _declare(cluster, found, made):
+        return replace(found, queue=queue or safe(name)) if queue or made.bindings else found
+    if len(made.bindings) == 1:
+        return replace(found, exchange=made.bindings[0].source, key=made.bindings[0].key)
+    return replace(found, queue=queue or (safe(name) if made.bindings else ""))
+
+
+def _end(cluster: Cluster, end: dict[str, Term]) -> tuple[ShovelEnd, Declared]:
+    """An end's addresses, and what it declares there before it begins."""
     terms = [end[key] for key in ("uris", "brokers", "broker") if key in end]
     uris = tuple(
-        (one.text, Where(cluster.file, one.line))
+        (_uri(one), Where(cluster.file, one.line))
         for term in terms
         for one in (term.items if term.kind == "list" else [term])
     )
     protocol = end["protocol"].text if "protocol" in end else "amqp091"
-    address = end.get("source_address") or end.get("target_address")
-    if protocol == "amqp10" and address:
-        return from_address(ShovelEnd(uris, protocol), address.text)
-    declared, bindings = _declared(cluster, end.get("declarations"))
-    if _local(cluster, uris):
-        cluster.spaces[DEFAULT].bindings += bindings
-    if not holder:
-        return ShovelEnd(uris, protocol)
-    if len(bindings) == 1:
-        return ShovelEnd(uris, protocol, exchange=bindings[0].source, key=bindings[0].key)
-    queue = holder["queue"] if "queue" in holder else end.get("queue")
-    return ShovelEnd(uris, protocol, queue=safe(queue.text if queue else "") or declared)
+    if protocol == "local" and not uris:
+        uris = tuple(("amqp://", Where(cluster.file, one.line)) for one in [*end.values()][:1])
+    found, address = ShovelEnd(uris, protocol), end.get("source_address", end.get("target_address"))
+    if protocol == "amqp10":
+        return from_address(found, address.text) if address else found, Declared()
+    return found, declared(cluster, end.get("declarations"))
 
 
-def _local(cluster: Cluster, uris: tuple[tuple[str, Where], ...]) -> bool:
-    found = [read_uri(text) for text, _ in uris]
-    return any(isinstance(one, Uri) and cluster.is_here(one) for one in found)
+def _uri(term: Term) -> str:
+    """An address as it is written; one that is encrypted is a pair."""
+    encrypted = term.kind == "tuple" and term.items and term.items[0].text == "encrypted"
+    return "encrypted:" if encrypted else term.text
 
 
-def _declared(cluster: Cluster, term: Term | None) -> tuple[str, list[Binding]]:
-    """The queue that is declared last, and what queues are bound to."""
-    queue, bindings = "", []
-    for one in term.items if term else []:
-        method = one.items[0].text if one.items else one.text
-        fields = _fields(one)
-        if method == "queue.declare":
-            queue = fields.get("queue", "")
-        elif method == "queue.bind" and fields.get("exchange"):
-            to, where = fields.get("queue") or queue, Where(cluster.file, one.line)
-            key = fields.get("routing_key", "")
-            bindings.append(Binding(safe(fields["exchange"]), safe(to), False, safe(key), where))
-    return safe(queue), bindings
-
-
-def _fields(term: Term) -> dict[str, str]:
-    """The fields of a method: in a list, or one by one."""
-    found: dict[str, str] = {}
-    for one in term.items[1:]:
-        inner = one if one.kind == "list" else Term("list", one.line, items=[one])
-        found.update((name, value.text) for name, value in pairs(inner).items())
-    return found
+def _declare(cluster: Cluster, end: ShovelEnd, made: Declared) -> bool:
+    """Whether an end is this cluster; if so, what it declares is there."""
+    found = [read_uri(text) for text, _ in end.uris]
+    for one in found:
+        if isinstance(one, Uri) and cluster.is_here(one) and one.vhost != "":
+            space = cluster.space(one.vhost or DEFAULT, end.uris[0][1])
+            space.bindings += made.bindings
+            for exchange in made.exchanges:
+                space.exchanges.setdefault(exchange.name, exchange)
+            return True
+    return False

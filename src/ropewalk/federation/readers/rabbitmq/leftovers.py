@@ -9,6 +9,16 @@ from ropewalk.federation.showing import label
 from ropewalk.findings import Where
 
 MOST = 12
+NOWHERE = "it does not change where messages go"
+_SETTINGS = {
+    "load_definitions": "read the definitions themselves as well",
+    "definitions": "read the definitions themselves as well",
+    "cluster_formation": "nodes of one cluster are one broker here",
+    "cluster_nodes": "nodes of one cluster are one broker here",
+    "mqtt exchange": "MQTT clients are taken to use amq.topic of the virtual host /",
+    "mqtt vhost": "MQTT clients are taken to use amq.topic of the virtual host /",
+}
+"""Settings of a server that are not modelled and change more than nothing, and why."""
 """A note names no more keys than these."""
 INSIDE = "what a broker does inside itself"
 SECTIONS = {
@@ -31,6 +41,17 @@ SECTIONS = {
     "default_queue_type": INSIDE,
 }
 """Sections that a federation has no room for, and why."""
+
+
+def why_not(family: str, *keys: str) -> str:
+    """Why a setting is not modelled; `family` is the plug-in it is for.
+
+    >>> why_not("management", "load_definitions"), why_not("mqtt", "vhost")[:12]
+    ('read the definitions themselves as well', 'MQTT clients')
+    """
+    of_family = [f"{family.removeprefix('rabbitmq_')} {key}" for key in keys]
+    found = (_SETTINGS.get(one) for one in (family, *keys, *of_family))
+    return next((one for one in found if one), NOWHERE)
 
 
 def tell_sections(document: View, drafts: Drafts) -> None:

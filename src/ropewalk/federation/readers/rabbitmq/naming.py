@@ -4,6 +4,8 @@ Of `amq.topic` it is `a/b`, as MQTT clients of RabbitMQ see it; what goes straig
 below `queue/Q`.
 """
 
+import re
+
 from ropewalk.federation.showing import may_hold_secret
 from ropewalk.federation.spelling import from_amqp, pattern_from_amqp
 from ropewalk.federation.topics import is_pattern
@@ -18,6 +20,10 @@ BUILT_IN = {
 }
 """Exchanges that every virtual host has and no export lists. The default exchange, internal ones
 and amq.rabbitmq.trace are never federated."""
+VARIABLE = re.compile(r"\$[{(]|\{\{|\{%|<%")
+"""What a template or a shell fills in."""
+LINKS = "federation: "
+"""What names begin with that upstream brokers' own links have given to exchanges and queues."""
 _WILD = {"+": "%2B", "#": "%23"}
 
 

@@ -71,7 +71,7 @@ def taken(end: ShovelEnd, space: Space | None) -> list[Part] | None:
     if end.exchange:
         kind = space.exchange(end.exchange).kind if space else "topic"
         prefix, exchange = exchange_prefix(end.exchange), end.exchange
-        if space is None and not end.key:
+        if not end.key and not (space and space.knows(exchange)):
             return [Part(prefix, exchange=exchange)]
         if not end.key and kind in ("topic", "direct"):
             return None
@@ -104,10 +104,11 @@ def brought(end: ShovelEnd, part: Part, space: Space | None) -> tuple[Part, str,
     """
     if end.queue:
         return part, queue_prefix(end.queue), True
-    if not end.exchange:
-        return part, part.prefix, True
-    prefix = exchange_prefix(end.exchange)
-    kind = space.exchange(end.exchange).kind if space else "topic"
+    exchange = end.exchange or part.exchange
+    if not exchange:
+        return part, queue_prefix(end.key) if end.key else part.prefix, True
+    prefix = exchange_prefix(exchange)
+    kind = space.exchange(exchange).kind if space else "topic"
     if end.key is None or kind not in ("topic", "direct"):
         return part, prefix, True
     key = carried("direct", end.key)

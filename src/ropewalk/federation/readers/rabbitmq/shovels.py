@@ -7,7 +7,7 @@ from ropewalk.federation.readers.drafts import Address, BridgeDraft, Direction
 from ropewalk.federation.readers.rabbitmq.contents import DEFAULT, Cluster, Space, read_ends
 from ropewalk.federation.readers.rabbitmq.federated import quality
 from ropewalk.federation.readers.rabbitmq.leftovers import tell_rest
-from ropewalk.federation.readers.rabbitmq.naming import queue_prefix, safe
+from ropewalk.federation.readers.rabbitmq.naming import VARIABLE, queue_prefix, safe
 from ropewalk.federation.readers.rabbitmq.shovel_ends import (
     PROTOCOLS,
     Part,
@@ -94,9 +94,15 @@ def _end(cluster: Cluster, value: View, side: str, what: str) -> ShovelEnd | Non
         exchange=value.text(f"{side}-exchange"),
         key=value.text(f"{side}-exchange-key") if value.has(f"{side}-exchange-key") else None,
     )
-    address = value.text(f"{side}-address")
-    if protocol == "amqp10" and address:
-        end = from_address(end, address)
+    if not _addressed(cluster, value, side, what, protocol):
+        return None
+    if protocol == "amqp10":
+        end = from_address(end, value.text(f"{side}-address"))
+    elif side == "dest" and value.take("dest-exchange") == "" and end.key:
+        end = ShovelEnd(uris, protocol, queue=end.key)  # by the default exchange
+    if any(VARIABLE.search(one) for one in (end.queue, end.exchange, end.key or "")):
+        message = f"a variable stands for the {side} end of {what}: fill it in"
+        cluster.drafts.fault(value.where, "C006", message)
     if end.queue and end.exchange:
         message = f"{side}-queue and {side}-exchange in one shovel: keep one of them"
         cluster.drafts.fault(value.place(f"{side}-exchange"), "C007", message)
@@ -105,6 +111,20 @@ def _end(cluster: Cluster, value: View, side: str, what: str) -> ShovelEnd | Non
         cluster.drafts.fault(value.where, "C005", message)
         return None
     return end.guarded()
+
+
+def _addressed(cluster: Cluster, value: View, side: str, what: str, protocol: str) -> bool:
+    """Whether an end has an AMQP 1.0 address if it is to have one, and only then."""
+    key = f"{side}-address"
+    if protocol == "amqp10" and not value.text(key):
+        message = f"{what} has no {key}, and with AMQP 1.0 nothing else counts: write /queues/NAME"
+        cluster.drafts.fault(value.where, "C005", message)
+        return False
+    if protocol != "amqp10" and value.has(key):
+        message = f"{key} is for AMQP 1.0 only: write {side}-protocol amqp10, or {side}-queue"
+        cluster.drafts.fault(value.place(key), "C005", message)
+        return False
+    return True
 
 
 def mark(cluster: Cluster, shovels: list[Shovel]) -> list[tuple[Shovel, Far, Far]]:
@@ -132,7 +152,8 @@ def _far(cluster: Cluster, shovel: Shovel, side: str) -> Far:
     """
     end: ShovelEnd = getattr(shovel, side)
     vhost = shovel.vhost if end.protocol == "local" else DEFAULT
-    far, _ = read_ends(cluster, list(end.uris), f"the {side} address of {shovel}", vhost)
+    what, amqp10 = f"the {side} address of {shovel}", end.protocol == "amqp10"
+    far, _ = read_ends(cluster, list(end.uris), what, vhost, amqp10=amqp10)
     return far
 
 
@@ -152,11 +173,14 @@ def shovel(cluster: Cluster, one: Shovel, source: Far, dest: Far) -> None:
     parts = taken(one.source, here)
     if parts is None:
         message = (
-            f"{one} binds with an empty or unreadable key, which lets no topic through: write "
-            "src-exchange-key #"
+            f"{one} binds with an empty or unreadable key, which lets no topic through: write # "
+            "as its key (src-exchange-key, or routing_key of a static shovel)"
         )
         cluster.drafts.warn(one.where, "C020", message)
         return
+    if one.source.exchange and not one.source.key and here and not here.knows(one.source.exchange):
+        why = f"the type of exchange {label(one.source.exchange)} is not in this file: all is taken"
+        cluster.drafts.aside(one.where, f"the source of {one}", why)
     if here is None and one.source.queue:
         why = "what its queue is bound for is not in this file: all of queue/ is taken"
         cluster.drafts.aside(one.where, f"the source of {one}", why)

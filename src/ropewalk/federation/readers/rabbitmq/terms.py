@@ -11,14 +11,18 @@ _PIECE = re.compile(
     | (?P<binary><<\s*(?:"(?:\\.|[^"\\])*"(?:/utf8)?)?\s*>>)
     | (?P<text>"(?:\\.|[^"\\])*")
     | (?P<quoted>'(?:\\.|[^'\\])*')
-    | (?P<number>[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)
+    | (?P<number>[-+]?\d[\d_]*(?:\.\d+)?(?:[eE][-+]?\d+)?)
     | (?P<atom>[a-z][A-Za-z0-9_@]*)
     | (?P<mark>\#\{|=>|[\[\]{}(),.|\#])
     """,
-    re.VERBOSE,
+    re.VERBOSE | re.DOTALL,
 )
 _CLOSES = {"[": "]", "{": "}", "#{": "}"}
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_BETWEEN = (",", "|", "=>")
+_TEMPLATE = re.compile(r"<%|\{%-?\s*\w+[^%\n]*%\}|\{\{[^{}\[\],<>\n]*\}\}|\{#(?!\{)|\$\{\w+")
+"""What Jinja, ERB and shells fill in; none of it can stand in a term, but in texts it can."""
+_TEXT = re.compile(r'"(?:\\.|[^"\\\n])*"')
 
 
 @dataclass(slots=True)
@@ -39,9 +43,21 @@ class Term:
 class TermFault(Exception):  # noqa: N818 - nothing that leaves the reader
     """Where the text is no term."""
 
-    def __init__(self, line: int, message: str) -> None:
+    def __init__(self, line: int, message: str, code: str = "C004") -> None:
         super().__init__(message)
-        self.line, self.message = line, message
+        self.line, self.message, self.code = line, message, code
+
+
+@dataclass(slots=True)
+class _Level:
+    """What is being read: the file itself, or a list, tuple or map in it."""
+
+    closer: str
+    made: Term
+    last: str = ""
+    """What was there last: a value, or what stands between two of them."""
+    line: int = 1
+    """Where that is."""
 
 
 def read_terms(text: str) -> list[Term]:
@@ -50,42 +66,81 @@ def read_terms(text: str) -> list[Term]:
     >>> [one.kind for one in read_terms('[{a, "b"}].')[0].items[0].items]
     ['atom', 'text']
     """
-    found: list[Term] = []
-    stack: list[tuple[str, Term]] = []
+    _no_template(text)
+    levels = [_Level(".", Term("file", 1))]
     at, line = 0, 1
     while at < len(text):
         match = _PIECE.match(text, at)
         if match is None:
             raise TermFault(line, "no Erlang term: look for a missing quote or comma here")
-        at, piece = match.end(), match[0]
-        kind, here = match.lastgroup or "", line
+        at, piece, here = match.end(), match[0], line
         line += piece.count("\n")
-        if kind == "space" or piece in (",", ".", "|", "=>"):
-            continue
-        if piece in _CLOSES:
-            stack.append((_CLOSES[piece], Term("list" if piece == "[" else "tuple", here)))
-            if len(stack) > MAX_DEPTH:
-                raise TermFault(here, f"nested more than {MAX_DEPTH} levels deep")
-            continue
-        if kind == "mark":
-            if not stack or stack[-1][0] != piece:
-                raise TermFault(here, f"{piece} closes nothing here: remove it")
-            made = stack.pop()[1]
-        else:
-            made = Term(*_leaf(kind, piece, here))
-        (stack[-1][1].items if stack else found).append(made)
-    if stack:
-        raise TermFault(stack[-1][1].line, f"what begins here is not closed: write {stack[-1][0]}")
-    return found
+        if match.lastgroup != "space":
+            _take(levels, match.lastgroup or "", piece, here)
+    if len(levels) > 1:
+        raise TermFault(levels[-1].made.line, f"what begins here is not closed: {_write(levels)}")
+    if levels[0].last == "value":
+        raise TermFault(line, f"the full stop at the end is missing: {_write(levels)}")
+    return levels[0].made.items
 
 
-def _leaf(kind: str, piece: str, line: int) -> tuple[str, int, str]:
+def _write(levels: list[_Level]) -> str:
+    return f"write {levels[-1].closer}"
+
+
+def _take(levels: list[_Level], kind: str, piece: str, line: int) -> None:
+    """Take in a piece of the text."""
+    level = levels[-1]
+    if piece == "." and len(levels) == 1 and level.last == "value":
+        level.last = ""
+    elif piece in _BETWEEN:
+        if level.last != "value" or len(levels) == 1:
+            raise TermFault(line, f"{piece} separates nothing here: remove it")
+        level.last, level.line = piece, line
+    elif kind == "mark" and piece not in _CLOSES:
+        _close(levels, piece, line)
+    elif kind == "text" and level.last == "value" and level.made.items[-1].kind == "text":
+        level.made.items[-1].value += _leaf(kind, piece, line).value  # two texts beside are one
+    elif level.last == "value":
+        raise TermFault(line, f"a {'full stop' if len(levels) == 1 else 'comma'} is missing here")
+    elif piece in _CLOSES:
+        levels.append(_Level(_CLOSES[piece], Term("list" if piece == "[" else "tuple", line)))
+        if len(levels) > MAX_DEPTH:
+            raise TermFault(line, f"nested more than {MAX_DEPTH} levels deep")
+    else:
+        _put(level, _leaf(kind, piece, line))
+
+
+def _close(levels: list[_Level], piece: str, line: int) -> None:
+    level = levels[-1]
+    if len(levels) == 1 or level.closer != piece:
+        raise TermFault(line, f"{piece} closes nothing here: remove it")
+    if level.last in _BETWEEN:
+        raise TermFault(level.line, f"nothing follows this {level.last} before {piece}: remove it")
+    levels.pop()
+    _put(levels[-1], level.made)
+
+
+def _put(level: _Level, made: Term) -> None:
+    level.made.items.append(made)
+    level.last = "value"
+
+
+def _no_template(text: str) -> None:
+    """Refuse what is to be filled in first: in part it would be a term, of another meaning."""
+    for number, line in enumerate(text.splitlines(), 1):
+        bare = _TEXT.sub('""', line)
+        if not line.lstrip().startswith("%") and _TEMPLATE.search(bare):
+            raise TermFault(number, "this line is a template's: fill it in first", "C006")
+
+
+def _leaf(kind: str, piece: str, line: int) -> Term:
     if kind in ("binary", "text"):
         inner = piece[piece.find('"') + 1 : piece.rfind('"')] if '"' in piece else ""
-        return "text", line, _ESCAPE.sub(r"\1", inner)
+        return Term("text", line, _ESCAPE.sub(r"\1", inner))
     if kind == "quoted":
-        return "atom", line, _ESCAPE.sub(r"\1", piece[1:-1])
-    return kind, line, piece
+        return Term("atom", line, _ESCAPE.sub(r"\1", piece[1:-1]))
+    return Term(kind, line, piece)
 
 
 def pairs(term: Term | None) -> dict[str, Term]:

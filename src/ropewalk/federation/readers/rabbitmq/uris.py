@@ -2,6 +2,7 @@
 
 What it takes otherwise than people believe: nothing after the slash is a virtual host with an empty
 name, no host at all is the very node that reads it, and an `@` in a password ends the password.
+AMQP 1.0 knows no path: there a virtual host is the parameter `hostname=vhost:NAME`.
 """
 
 import re
@@ -9,10 +10,15 @@ from dataclasses import dataclass
 from urllib.parse import unquote
 
 PORTS = {"amqp": 5672, "amqps": 5671}
-_TEMPLATE = re.compile(r"\$|\{\{|%\(|<[^>]*>|@@|\A[A-Z][A-Z0-9_]*\Z")
+_TEMPLATE = re.compile(r"\$[{(\w]|\{\{|%\(|<[^>]*>|@@")
+_NAME = re.compile(r"\A[A-Z][A-Z0-9_]*\Z")
 _HOST = re.compile(r"\[([0-9A-Fa-f:.]+(?:%[\w.-]+)?)\]|([\w.-]+)")
 _HERE = ("localhost", "127.0.0.1", "::1")
 EXAMPLE = "amqp://HOST:5672/VHOST"
+_PATH = (
+    "it has a path, which RabbitMQ does not take with AMQP 1.0, so it never connects: write "
+    "?hostname=vhost:NAME for a virtual host"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +50,15 @@ class BadUri:
     message: str
 
 
-def read_uri(text: str) -> Uri | BadUri:
-    """Read an address.
+def read_uri(text: str, *, amqp10: bool = False) -> Uri | BadUri:
+    """Read an address, as the client of AMQP 0-9-1 or that of AMQP 1.0 does.
 
     >>> read_uri("amqp://u:pw@east.example.net/%2f")
     Uri(host='east.example.net', port=5672, vhost='/', secure=False, parameters=())
     >>> read_uri("amqp:///orders").local, read_uri("amqp://east/").vhost
     (True, '')
+    >>> read_uri("amqps://east/?hostname=vhost:orders", amqp10=True).vhost
+    'orders'
     """
     if text.startswith("encrypted:"):
         return BadUri("C010", "its address is encrypted, so it is not known where it goes")
@@ -63,18 +71,25 @@ def read_uri(text: str) -> Uri | BadUri:
     place = authority.partition("@")[2] if "@" in authority else authority
     if "@" in place:
         return BadUri("C005", "a password with @ in it ends there: write %40 for @")
+    if _TEMPLATE.search(path):
+        return BadUri("C006", "a variable stands for the virtual host: fill it in")
+    if amqp10 and path:
+        return BadUri("C020", _PATH)
     if "/" in path:
         return BadUri("C005", "a virtual host with / in it: write %2f for /")
     found = _place(place, PORTS[scheme.lower()])
     if isinstance(found, BadUri):
         return found
-    names = tuple(dict.fromkeys(one.partition("=")[0] for one in query.split("&") if one))
+    given = dict(one.partition("=")[::2] for one in query.split("&") if one)
     vhost = unquote(path) if slash else None
-    return Uri(found[0], found[1], vhost, scheme.lower() == "amqps", names)
+    if amqp10:
+        name = unquote(given.get("hostname", ""))
+        vhost = name.removeprefix("vhost:") if name.startswith("vhost:") else None
+    return Uri(found[0], found[1], vhost, scheme.lower() == "amqps", tuple(given))
 
 
 def _no_uri(text: str) -> BadUri:
-    if _TEMPLATE.search(text):
+    if _TEMPLATE.search(text) or _NAME.match(text):
         return BadUri("C006", "a variable stands for the address: fill it in")
     return BadUri("C005", f"no AMQP address: write {EXAMPLE}")
 
@@ -83,7 +98,7 @@ def _place(place: str, port: int) -> tuple[str, int] | BadUri:
     """Host and port."""
     if not place:
         return "", port
-    if _TEMPLATE.search(place):
+    if _TEMPLATE.search(place) or _NAME.match(place):
         return BadUri("C006", "a variable stands for the host or port: fill it in")
     if "," in place:
         return BadUri("C005", "one address names one host: write a list of addresses instead")

@@ -1,0 +1,76 @@
+"""Clusters of RabbitMQ as exports describe them, with what scripts change there."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from ropewalk.federation.readers.drafts import Drafts
+from ropewalk.federation.readers.growing import Change, grown
+from ropewalk.federation.readers.rabbitmq import read_rabbitmq, read_script
+from ropewalk.federation.readers.sources import Read
+from ropewalk.federation.readers.whose import as_name
+from ropewalk.federation.yaml_text import Parsed
+from ropewalk.findings import Where
+
+
+@dataclass(slots=True)
+class Cluster:
+    """A server's definitions as they are gathered: from an export, from scripts, or from both."""
+
+    file: str
+    export: Read | None = None
+    changes: list[Change] = field(default_factory=list)
+    aliases: dict[str, None] = field(default_factory=dict)
+
+    @property
+    def document(self) -> Parsed:
+        """Its definitions in the end."""
+        base = self.export.document if self.export else None
+        return grown(self.changes, base) if self.changes else base or Parsed(value={}, lines={})
+
+    @property
+    def text(self) -> str:
+        """The same as a file that the server can load."""
+        if self.export is not None and not self.changes:
+            return self.export.text
+        return json.dumps(self.document.value, indent=2, ensure_ascii=False) + "\n"
+
+    def read(self, host: str, drafts: Drafts) -> tuple[tuple[str, str], ...]:
+        """Draft what it describes; gives the exchanges that stand for those of its clients."""
+        partial = bool(self.changes)
+        return read_rabbitmq(
+            self.document, self.file, host, drafts, partial=partial, aliases=self.aliases
+        )
+
+
+def gathered(
+    exports: Mapping[str, Read],
+    scripts: Iterable[Read],
+    own: Callable[[Read], str],
+    drafts: Drafts,
+) -> dict[str, Cluster]:
+    """All clusters by their server's name; `own` is what a script's own server is called."""
+    clusters = {host: Cluster(one.file, one) for host, one in exports.items()}
+    found = [(one, read_script(one.text, one.file, drafts)) for one in scripts]
+    joined = {a: b for _, script in found for a, b in script.joined.items()}
+    for one, script in found:
+        if not script.changes and one.asked and not drafts.faults:
+            what = "it changes nothing of federation or shovels: name the script that does"
+            drafts.fault(Where(one.file), "C008", what)
+        for server, changes in script.changes.items():
+            root = _root(server, joined)
+            name = as_name(root) if root else own(one)
+            cluster = clusters.setdefault(name, Cluster(one.file))
+            cluster.changes += changes
+            cluster.aliases.update(dict.fromkeys(each for each in (server, root) if each))
+            cluster.aliases.update(dict.fromkeys(a for a in joined if _root(a, joined) == root))
+    return clusters
+
+
+def _root(server: str, joined: Mapping[str, str]) -> str:
+    """The node whose cluster a node has joined in the end."""
+    seen = {server}
+    while server in joined and joined[server] not in seen:
+        server = joined[server]
+        seen.add(server)
+    return server

@@ -1,0 +1,327 @@
+"""Scripts that set up RabbitMQ: what each command changes, at which server, with which line."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ropewalk.errors import ConfigurationError
+from ropewalk.federation.facts import Bridge
+from ropewalk.federation.readers.drafts import Drafts
+from ropewalk.federation.readers.growing import Change, grown
+from ropewalk.federation.readers.json_text import parse_json
+from ropewalk.federation.readers.rabbitmq import read_script
+from ropewalk.federation.readers.rabbitmq.scripts import Script
+from ropewalk.federation.readers.rabbitmq.stand_ins import example
+from ropewalk.federation.readers.reading import Reading, read_native
+from ropewalk.federation.readers.shell import Shell, Word
+from ropewalk.verify import verify
+from tests.conftest import Run
+
+UP = """set_parameter federation-upstream up '{"uri": "amqp://u:Sesame-77@far"}'"""
+POLICY = """set_policy --apply-to exchanges fed '^orders$' '{"federation-upstream": "up"}'"""
+
+
+def words(text: str) -> list[list[str]]:
+    return [[one.text for one in command.words] for command in Shell().commands(text)]
+
+
+def script(text: str) -> tuple[Script, Drafts]:
+    drafts = Drafts()
+    return read_script(text, "s.sh", drafts), drafts
+
+
+def put(text: str, server: str = "") -> list[tuple[str, dict[str, Any]]]:
+    found, drafts = script(text)
+    assert not drafts.faults, drafts.faults
+    assert list(found.changes) == [server]
+    return [(one.section, one.value) for one in found.changes[server]]
+
+
+def read(tmp_path: Path, **files: str) -> Reading:
+    for name, text in files.items():
+        path = tmp_path / name.replace("__", "/").replace("_", ".")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return read_native([tmp_path])
+
+
+def links(reading: Reading) -> set[tuple[str, str, str]]:
+    def shape(one: Bridge) -> tuple[str, str, str]:
+        return one.from_, one.to, one.prefixes.local
+
+    return {shape(one) for one in reading.federation.bridges}
+
+
+# --- the shell --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a 'b c' \"d e\" f\\ g", [["a", "b c", "d e", "f g"]]),
+        ("X=1; a $X ${X}2 ${Y:-3} $Y", [["a", "1", "12", "3", "$Y"]]),
+        ("for i in a b; do x $i; done", [["x", "a"], ["x", "b"]]),
+        ('L=(a b)\nfor i in "${L[@]}"; do x "$i"; done', [["x", "a"], ["x", "b"]]),
+        ("f() { x $1 $2; }\nf a b; f c d", [["x", "a", "b"], ["x", "c", "d"]]),
+        ('f() { x -u me "$@"; }\nf a "b c"', [["x", "-u", "me", "a", "b c"]]),
+        (
+            "C='docker exec r ctl'; $C go \"$C\"",
+            [["docker", "exec", "r", "ctl", "go", "docker exec r ctl"]],
+        ),
+        ("a && b || c | d; e &", [["a"], ["b"], ["c"], ["d"], ["e"]]),
+        ("if x; then a; else b; fi", [["x"], ["a"], ["b"]]),
+        ("# a b\na \\\n  b # c", [["a", "b"]]),
+        ('a "{\\"k\\": \\"$X\\"}"', [["a", '{"k": "$X"}']]),
+        ("X=a\r\nx $X\r\n", [["x", "a"]]),
+        ("f() { f; }; f", [["f"]]),
+        ("x $(y z) `y`", [["x", "$(y_z)", "`y`"]]),
+    ],
+)
+def test_commands_have_the_words_that_the_shell_would_give(
+    text: str, expected: list[list[str]]
+) -> None:
+    assert words(text) == expected
+
+
+def test_words_know_their_lines_and_here_documents_their_text() -> None:
+    first, second, third = Shell().commands("a \\\n 'b'\ncat <<X | c\nv=$V\nX\n")
+    assert [one.line for one in first.words] == [1, 2]
+    assert second.stdin == third.stdin == Word("v=$V\n", 4)
+
+
+# --- commands ---------------------------------------------------------------------------------
+
+UPSTREAM = {"vhost": "/", "component": "federation-upstream", "name": "up"}
+
+
+@pytest.mark.parametrize(
+    ("text", "server"),
+    [
+        (f"rabbitmqctl {UP}", ""),
+        (f"sudo -u rabbitmq /usr/sbin/rabbitmqctl -q {UP}", ""),
+        (f"CTL=$1\n$CTL {UP}", ""),
+        (f"rabbitmqctl -n rabbit@north {UP}", "north"),
+        (f"rabbitmqctl {UP} --node=hare", "hare"),
+        (f"rabbitmqctl -n rabbit@localhost {UP}", ""),
+        (f"docker exec -i -u root north rabbitmqctl {UP}", "north"),
+        (f"docker compose -f x.yml exec -T north rabbitmqctl {UP}", "north"),
+        (f"kubectl -n mq exec -it pod/north-0 -c rabbitmq -- rabbitmqctl {UP}", "north-0"),
+        (f"ssh -i key admin@north sudo rabbitmqctl {UP}", "north"),
+        (
+            f'docker exec north bash -c "rabbitmqctl {UP.replace(chr(34), chr(92) + chr(34))}"',
+            "north",
+        ),
+        (f"docker exec -i north bash <<EOF\nrabbitmqctl {UP}\nEOF", "north"),
+        (
+            f"vagrant ssh north -c {chr(34)}rabbitmqctl {UP.replace(chr(34), chr(92) + chr(34))}{chr(34)}",
+            "north",
+        ),
+    ],
+)
+def test_a_command_is_for_the_server_that_it_names(text: str, server: str) -> None:
+    value = {"uri": "amqp://u:Sesame-77@far"}
+    assert put(text, server) == [("parameters", {**UPSTREAM, "value": value})]
+
+
+@pytest.mark.parametrize(
+    ("text", "section", "entry"),
+    [
+        (
+            "rabbitmqctl set_policy -p v --priority 3 fed ^a '{}'",
+            "policies",
+            {
+                "vhost": "v",
+                "name": "fed",
+                "pattern": "^a",
+                "definition": {},
+                "priority": 3,
+                "apply-to": "all",
+            },
+        ),
+        (
+            "rabbitmqctl set_policy fed ^a '{}' 7",
+            "policies",
+            {
+                "vhost": "/",
+                "name": "fed",
+                "pattern": "^a",
+                "definition": {},
+                "priority": 7,
+                "apply-to": "all",
+            },
+        ),
+        ("rabbitmqctl add_vhost v", "vhosts", {"name": "v"}),
+        (
+            "rabbitmqctl set_cluster_name east",
+            "global_parameters",
+            {"name": "cluster_name", "value": "east"},
+        ),
+        (
+            "rabbitmqadmin -u me -p pw declare exchange name=e type=fanout durable=true",
+            "exchanges",
+            {"vhost": "/", "name": "e", "type": "fanout", "durable": True},
+        ),
+        (
+            "rabbitmqadmin -V v declare binding source=e destination=q routing_key=k",
+            "bindings",
+            {"vhost": "v", "source": "e", "destination": "q", "routing_key": "k"},
+        ),
+        (
+            "rabbitmqadmin --vhost v declare exchange --name e --type topic",
+            "exchanges",
+            {"vhost": "v", "name": "e", "type": "topic"},
+        ),
+        (
+            'curl -u a:b -XPUT http://localhost:15672/api/exchanges/%2f/e -d \'{"type": "topic"}\'',
+            "exchanges",
+            {"vhost": "/", "name": "e", "type": "topic"},
+        ),
+        (
+            'curl -X POST -d \'{"routing_key": "k"}\' localhost:15672/api/bindings/%2f/e/s/q/d',
+            "bindings",
+            {
+                "vhost": "/",
+                "source": "s",
+                "destination_type": "queue",
+                "destination": "d",
+                "routing_key": "k",
+            },
+        ),
+    ],
+)
+def test_commands_are_entries_of_definitions(
+    text: str, section: str, entry: dict[str, Any]
+) -> None:
+    assert put(text) == [(section, entry)]
+
+
+def test_requests_and_options_name_the_server_by_host_or_port() -> None:
+    api = "api/parameters/federation-upstream/%2f/up -XPUT -d '{\"value\": {}}'"
+    text = (
+        f"curl http://north:15672/{api}\ncurl http://a:b@localhost:15673/{api}\n"
+        "rabbitmqadmin -H south declare vhost name=v\n"
+    )
+    assert list(script(text)[0].changes) == ["north", "localhost_15673", "south"]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        ("\nrabbitmqctl set_parameter c n '{\"a\": 1,}'", 2, "nothing follows this comma"),
+        ("rabbitmqctl set_parameter c n '{\n\"a\" 1}'", 2, "':' is missing"),
+        ('rabbitmqctl set_parameter c n "{\\"a\\": $X}"', 1, "$X stands in it: fill it in"),
+        ('rabbitmqctl set_parameter c n \'[{<<"uri">>,<<"x">>}]\'', 1, "an Erlang term"),
+        ("rabbitmqctl set_policy fed", 1, "too few words"),
+    ],
+)
+def test_values_that_cannot_be_read_are_faults_with_their_line(
+    text: str, line: int, message: str
+) -> None:
+    (fault,) = script(text)[1].faults
+    assert (fault.where.line, message in fault.message) == (line, True), fault
+
+
+def test_what_changes_nothing_of_federation_is_told_by_its_names_only() -> None:
+    text = "rabbitmqctl add_user me Sesame-77\nrabbitmqctl stop_app\nrabbitmqctl import_definitions x.json"
+    found, drafts = script(text)
+    told = " ".join(str(one) for one in drafts.findings)
+    assert not found.changes
+    assert all(one in told for one in ("add_user", "stop_app", "definitions of x.json"))
+    assert "Sesame-77" not in told
+
+
+# --- definitions that grow --------------------------------------------------------------------
+
+
+def test_the_later_of_two_changes_holds_and_what_is_cleared_is_gone() -> None:
+    def change(name: str, *, gone: bool = False, **more: Any) -> Change:
+        return Change("policies", {"vhost": "/", "name": name, **more}, "s.sh", 1, gone=gone)
+
+    changes = [
+        change("a", pattern="1"),
+        change("b"),
+        change("a", pattern="2"),
+        change("b", gone=True),
+    ]
+    base = parse_json('{"policies": [\n{"name": "a"},\n{"name": "c"}], "users": []}')
+    made = grown(changes, base)
+    assert [one.get("pattern", one["name"]) for one in made.value["policies"]] == ["c", "2"]
+    assert made.line_of(("policies", 0)) == 3
+    assert made.file_of(("policies", 1, "name")) == "s.sh"
+    assert base.value["policies"] == [{"name": "a"}, {"name": "c"}]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "name"),
+    [("^orders$", "orders"), (r"^fed\.", "fed.x"), ("^(a|b)$", "a"), (r"^(?!amq\.).*", "any"),
+     ("orders.*", "orders"), ("^ab?$", "a"), ("", "any"), ("^[a-z]{9}$", None)],
+)  # fmt: skip
+def test_a_policy_without_exchanges_has_one_that_stands_for_them(
+    pattern: str, name: str | None
+) -> None:
+    assert example(pattern) == name
+
+
+# --- whole federations ------------------------------------------------------------------------
+
+
+def test_a_script_is_a_federation_whose_findings_name_its_lines(tmp_path: Path) -> None:
+    text = "\n".join(
+        f"docker exec {here} rabbitmqctl set_parameter federation-upstream up "
+        f'\'{{"uri": "amqp://{far}"}}\'\ndocker exec {here} rabbitmqctl {POLICY}'
+        for here, far in (("a", "b"), ("b", "c"))
+    )
+    reading = read(tmp_path, setup_sh=text)
+    assert links(reading) == {("a", "b", "orders/"), ("b", "c", "orders/")}
+    (found,) = [one for one in verify(reading.federation).findings if one.code == "V004"]
+    assert found.where.line in (1, 3)
+    # The control: enough hops, and nothing is found.
+    assert text.count('"}') == 4
+    enough = read(tmp_path, setup_sh=text.replace('amqp://b"', 'amqp://b", "max-hops": 2'))
+    assert not [one for one in verify(enough.federation).findings if one.code == "V004"]
+
+
+def test_scripts_and_an_export_of_one_server_are_taken_together(tmp_path: Path) -> None:
+    export = '{"vhosts": [{"name": "/"}], "exchanges": [{"name": "orders", "vhost": "/", "type": "fanout"}]}'
+    reading = read(
+        tmp_path,
+        hub__definitions_json=export,
+        hub__create_upstreams_sh=f"rabbitmqctl {UP}",
+        hub__policies_sh=f"\n\nrabbitmqctl {POLICY}",
+    )
+    (bridge,) = reading.federation.bridges
+    assert (bridge.from_, bridge.to) == ("hub", "far")
+    assert bridge.written["policy"].endswith("hub/policies.sh:3")
+    assert bridge.written["addresses"].endswith(":1")
+    assert "Sesame-77" not in str(reading.federation) + str(reading.findings)
+
+
+def test_nodes_that_join_are_one_cluster(tmp_path: Path) -> None:
+    text = (
+        f"docker exec r2 rabbitmqctl join_cluster rabbit@r1\ndocker exec r2 rabbitmqctl {UP}\n"
+        f"docker exec r1 rabbitmqctl {POLICY}\n"
+        'docker exec far rabbitmqctl set_parameter federation-upstream up \'{"uri": "amqp://r2"}\'\n'
+        f"docker exec far rabbitmqctl {POLICY}\n"
+    )
+    reading = read(tmp_path, s_sh=text)
+    assert links(reading) == {("r1", "far", "orders/"), ("far", "r1", "orders/")}
+
+
+def test_a_script_that_says_nothing_of_federation_is_refused(ropewalk: Run, tmp_path: Path) -> None:
+    path = tmp_path / "users.sh"
+    path.write_text("#!/bin/sh\nrabbitmqctl add_user me Sesame-77\n")
+    told = ropewalk("read", str(path), "-o", str(tmp_path / "out.yaml"))
+    assert told.code == 2
+    assert "C008" in told.out
+    assert "Sesame-77" not in told.out + told.err
+    path.write_text("#!/bin/sh\necho hello\n")
+    with pytest.raises(ConfigurationError, match="C001"):
+        read_native([path])
+
+
+def test_other_scripts_of_a_folder_are_passed_over(tmp_path: Path) -> None:
+    reading = read(tmp_path, build_sh="#!/bin/sh\nmake\n", s_sh=f"rabbitmqctl {UP}")
+    assert set(reading.federation.brokers) == {"s"}
+    (note,) = [one for one in reading.findings if one.code == "C013"]
+    assert "build.sh" in note.message
