@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from ropewalk.export.design import native_design
 from ropewalk.federation.facts import Broker, Federation, Link, Topic
 from ropewalk.verify import verify
-from ropewalk.verify.flood import connections_of, far_ends, flood
+from ropewalk.verify.arcs import connections_of, far_ends
+from ropewalk.verify.flood import flood
 from ropewalk.verify.floods import Floods
 
 BAD = {"V004", "V012", "V013", "V014"}

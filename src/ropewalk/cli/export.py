@@ -52,7 +52,9 @@ def export(
             originals = {one.server: one.text for one in reading.natives} if reading else {}
             before = reading.federation if reading else None
             design = native_design(federation)
-            written = write_native(design.federation, originals, before)
+            natives = reading.natives if reading else ()
+            parts = {one.server: one.parts for one in natives if one.family == "nats"}
+            written = write_native(design.federation, originals, before, parts)
             changed = _read_again(design.federation, written, mapping)
         left = [*design.left, *(f"{one.server}: {text}" for one in written for text in one.left)]
         if out is not None:
@@ -152,7 +154,18 @@ def _put(written: Sequence["Written"], folder: Path) -> None:
         place = folder / one.file
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(one.text, encoding="utf-8")
+        _put_parts(one, place.parent)
     folder.mkdir(parents=True, exist_ok=True)
+
+
+def _put_parts(one: "Written", home: Path) -> None:
+    """Files that a configuration includes, beside it; those of its machine's root as well."""
+    for name, text in one.parts.items():
+        parts = [part for part in Path(name).parts if part != Path(name).anchor]
+        if ".." not in parts:
+            place = home.joinpath(*parts)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(text, encoding="utf-8")
 
 
 def _diffs(written: Sequence["Written"]) -> Iterator[str]:

@@ -36,7 +36,8 @@ def with_reading(document: Document, text: str, reading: "Reading") -> tuple[Doc
     findings = [*document.findings, *told]
     summary = {**document.summary, "not_modelled": aside}
     if aside:
-        text += f"\nNot modelled: {aside} settings of the files; `ropewalk read` tells each."
+        settings = "1 setting" if aside == 1 else f"{aside} settings"
+        text += f"\nNot modelled: {settings} of the files; `ropewalk read` tells each."
     return replace(document, findings=findings, summary=summary), text
 
 

@@ -24,8 +24,9 @@ def read(
         list[Path],
         typer.Argument(
             metavar="PATH...",
-            help="mosquitto.conf, RabbitMQ definitions.json, NATS configurations, AsyncAPI"
-            " documents, folders of them; or one federation (- for stdin).",
+            help="mosquitto.conf, RabbitMQ definitions.json and scripts that set it up, NATS"
+            " configurations, AsyncAPI documents, folders of them; or one federation"
+            " (- for stdin).",
         ),
     ],
     out: Annotated[
@@ -73,5 +74,6 @@ def _deliver(reading: "Reading", out: Path, *, as_json: bool) -> None:
     families = Counter(one.family for one in reading.natives)
     if not as_json and out != PIPE and reading.natives:
         read_ = ", ".join(f"{count} {family}" for family, count in families.items())
-        typer.echo(f"Read {len(reading.natives)} configurations: {read_}.", err=True)
+        many = "s" if len(reading.natives) > 1 else ""
+        typer.echo(f"Read {len(reading.natives)} configuration{many}: {read_}.", err=True)
     deliver("read", reading.federation, out, as_json=as_json, findings=reading.findings)

@@ -76,6 +76,30 @@ def meeting_across(ours: Sequence[str], theirs: Sequence[str]) -> tuple[Ints, In
     return pairs[:, 0], pairs[:, 1]
 
 
+class Patterns:
+    """Patterns that are asked many times which of them meet a topic, in the order given.
+
+    >>> list(Patterns(["b/#", "a/+", "#"]).meet("a/x"))
+    ['a/x', 'a/x']
+    """
+
+    def __init__(self, patterns: Iterable[str]) -> None:
+        self._patterns = list(dict.fromkeys(patterns))
+        self._near = _by_first_level(self._patterns)
+
+    def meet(self, topic: str) -> Iterator[str]:
+        """What a topic has in common with each of the patterns that it meets."""
+        near = _candidates(topic, self._near, len(self._patterns))
+        found = (common(topic, self._patterns[i]) for i in sorted(near))
+        return (one for one in found if one)
+
+    def holding(self, name: str) -> Iterator[str]:
+        """The patterns that stand for all of a name's names."""
+        for i in _candidates(name, self._near, len(self._patterns)):
+            if common(self._patterns[i], name) == name:
+                yield self._patterns[i]
+
+
 def held(patterns: Iterable[str], topics: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Each pattern with each topic, or narrower pattern, that it stands for.
 

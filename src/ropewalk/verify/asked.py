@@ -4,8 +4,10 @@ There may be a million pairs and a thousand failures: of each failure only the p
 again that it can have touched.
 """
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,9 +15,13 @@ import numpy.typing as npt
 from ropewalk.federation.arrays import Ints
 from ropewalk.routing.trees import Longs
 from ropewalk.verify.demand import Demand
+from ropewalk.verify.flood import Flood
 from ropewalk.verify.floods import Floods, bridged_pairs
 from ropewalk.verify.verdicts import Verdict
 
+T = TypeVar("T")
+Key = tuple[str, str]
+"""The broker where a message is published, and its name."""
 Fates = npt.NDArray[np.int8]
 Other = tuple[Floods, Fates]
 """Floods while something is other than usual, and the fates of all pairs then."""
@@ -35,12 +41,21 @@ class Asked:
         """The fates of all pairs while something is other."""
         found = self.usual.copy()
         touched = set(self.at(other.down))
-        for key, pairs in self.by_flood.items():
+        for key in self._suspects(other):
             if other.of(*key) is not self.floods.of(*key):
-                touched.update(pairs)
+                touched.update(self.by_flood[key])
         for i in touched:
             found[i] = other.fate(*self._named(i))
         return found
+
+    def _suspects(self, other: Floods) -> Iterable[Key]:
+        """Floods that may be others than usual: the rest is not looked at."""
+        if other.connected or other.cut:
+            return {
+                key for one in (*other.connected, *other.cut) for key in self._by_connection[one]
+            }
+        by = self._by_met if other.moved else self._by_sender
+        return {key for one in other.down for key in by[one]}
 
     def at(self, brokers: Iterable[str]) -> Ints:
         """The numbers of pairs that have one of some brokers at an end."""
@@ -67,9 +82,29 @@ class Asked:
         return {name: np.array(numbers, np.int32) for name, numbers in found.items()}
 
     @cached_property
-    def by_flood(self) -> dict[tuple[str, str], list[int]]:
+    def _by_connection(self) -> Mapping[int, list[Key]]:
+        connections = self.floods.bridges.connections
+        return self._floods_by(lambda one: {connections[i] for i in one.crossed})
+
+    @cached_property
+    def _by_met(self) -> Mapping[str, list[Key]]:
+        return self._floods_by(lambda one: one.met)
+
+    @cached_property
+    def _by_sender(self) -> Mapping[str, list[Key]]:
+        return self._floods_by(lambda one: one.senders)
+
+    def _floods_by(self, what: Callable[[Flood], Iterable[T]]) -> Mapping[T, list[Key]]:
+        found: dict[T, list[Key]] = defaultdict(list)
+        for key in self.by_flood:
+            for one in what(self.floods.of(*key)):
+                found[one].append(key)
+        return found
+
+    @cached_property
+    def by_flood(self) -> dict[Key, list[int]]:
         """Pairs by the floods that decide them."""
-        found: dict[tuple[str, str], list[int]] = {}
+        found: dict[Key, list[int]] = {}
         for i in range(len(self.pairs)):
             source, to, topic = self._named(i)
             for name in self.floods.owed(topic, to):

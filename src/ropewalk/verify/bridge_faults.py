@@ -10,6 +10,7 @@ from ropewalk.federation.names import Failure
 from ropewalk.federation.topics import common
 from ropewalk.findings import Finding, Severity
 from ropewalk.routing.ground import connected_parts
+from ropewalk.verify.arcs import parts
 from ropewalk.verify.asked import Asked, Fates, Other
 from ropewalk.verify.flood import SOURCE, Flood, Place
 from ropewalk.verify.floods import Floods, Pair
@@ -203,7 +204,7 @@ def _gaps(
         if floods.federation.topics[floods.topics[t]].assumed:
             # Brokers that nothing joins have a topic of one name, not one topic; so have accounts
             # that share no more than what one of them exports.
-            part = part or floods.bridges.parts(without="import")
+            part = part or parts(floods.bridges.leaving, without="import")
             apart = part.get(now_at, now_at) != part.get(now_to, now_to)
             # What a failure cuts off of them is told by what fails (V015).
             if apart or floods.down or (now_at, now_to) in alike:

@@ -17,12 +17,12 @@ from ropewalk.findings import Finding
 from ropewalk.routing.ground import connected_parts
 from ropewalk.routing.scenarios import Scenarios
 from ropewalk.routing.trees import Longs
+from ropewalk.verify.arcs import connections_of, far_ends
 from ropewalk.verify.asked import Asked, Other
 from ropewalk.verify.bridge_faults import bridge_findings
 from ropewalk.verify.bridge_single import backup_addresses, single_points
 from ropewalk.verify.check import Check
 from ropewalk.verify.demand import Demand
-from ropewalk.verify.flood import connections_of, far_ends
 from ropewalk.verify.floods import Floods
 from ropewalk.verify.leaf_circles import circle_findings
 from ropewalk.verify.verdicts import Verdict

@@ -12,8 +12,9 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import NamedTuple
 
-from ropewalk.federation.facts import Bridge, Federation
+from ropewalk.federation.facts import Federation
 from ropewalk.federation.topics import common
+from ropewalk.verify.arcs import Layout, Leaving
 
 GROWN = 40
 """A name that has grown by so many prefixes grows for ever."""
@@ -82,26 +83,26 @@ class Flood:
         """Every broker it gets to."""
         return frozenset(broker for broker, _ in self.copies)
 
+    @cached_property
+    def _at(self) -> dict[str, list[tuple[str, int]]]:
+        found: dict[str, list[tuple[str, int]]] = {}
+        for (broker, name), count in self.copies.items():
+            found.setdefault(broker, []).append((name, count))
+        return found
+
+    def at(self, broker: str) -> list[tuple[str, int]]:
+        """Names and copies at a broker."""
+        return self._at.get(broker, [])
+
     def way(self, place: Place) -> list[Place]:
         """The places from the publisher's to this one."""
         return _way(self.came_from, place)
 
 
-class Arc(NamedTuple):
-    """A bridge in one direction, as it is connected now."""
-
-    number: int
-    bridge: Bridge
-    far: str
-    outward: bool
-    connection: int
-
-
 class Bridges:
-    """The bridges of a federation while some brokers are down.
+    """The bridges of a federation while something is other than usual.
 
-    `connected` tells connections that have chosen a broker of their addresses, by their number;
-    those in `cut` have none.
+    `usual` is the same federation with nothing down: what it has found out is not sought again.
     """
 
     def __init__(
@@ -112,64 +113,18 @@ class Bridges:
         limits: bool = True,
         connected: Mapping[int, str] = MappingProxyType({}),
         cut: Collection[int] = (),
+        usual: "Bridges | None" = None,
     ) -> None:
         self.down, self.limits = down, limits
-        self.known = federation.brokers
-        self.connections = connections_of(federation)
+        self.layout: Layout = usual.layout if usual is not None else Layout(federation)
+        self.connections, self.kinds = self.layout.connections, self.layout.kinds
+        before = usual.leaving if usual is not None else None
+        self.leaving: Leaving = self.layout.leaving(down, connected, cut, before)
         limited = [one.max_hops for one in federation.bridges if one.max_hops and limits]
         self.most = max(limited, default=0)
-        self.remembers = any(one.kind in ("federation", "leaf") for one in federation.bridges)
         self.most_places = MOST_NAMES * (2 * len(federation.bridges) + 1) * (self.most + 1)
-        if self.remembers:
+        if self.layout.remembers:
             self.most_places = max(MOST_COUNTED, len(federation.brokers) * 4)
-        self.ends: dict[str, set[str]] = {}
-        self.leaving: dict[str, list[Arc]] = {}
-        self.kinds = [one.kind for one in federation.bridges]
-        for i, bridge in enumerate(federation.bridges):
-            ends = (bridge.from_, bridge.to, *bridge.addresses)
-            for end in ends:
-                self.ends.setdefault(end, set()).update(ends)
-            number = self.connections[i]
-            far = self._far_end(bridge, connected.get(number))
-            if far is None or bridge.from_ in down or number in cut:
-                continue
-            if bridge.direction in ("out", "both"):
-                self.leaving.setdefault(bridge.from_, []).append(Arc(i, bridge, far, True, number))
-            if bridge.direction in ("in", "both"):
-                self.leaving.setdefault(far, []).append(Arc(i, bridge, bridge.from_, False, number))
-        self.choosy = {
-            end for one in federation.bridges if one.addresses for end in (one.to, *one.addresses)
-        }
-        """Brokers of which the failure makes somebody connect elsewhere."""
-
-    def _far_end(self, bridge: Bridge, chosen: str | None) -> str | None:
-        """The broker it is connected to: the chosen one, else the first address that is up."""
-        if bridge.to == bridge.from_:
-            return bridge.to  # a binding, or a shovel from a queue to an exchange beside it
-        ends = far_ends(bridge, self.known)
-        if chosen in ends and chosen not in self.down:
-            return chosen
-        return next((end for end in ends if end not in self.down), None)
-
-    def parts(self, without: str = "") -> dict[str, str]:
-        """Brokers that bridges join, whatever they carry, by one that stands for all of them.
-
-        `without` is a kind of bridge that does not count.
-        """
-        part: dict[str, str] = {}
-        members: dict[str, list[str]] = {}
-        for near, arcs in self.leaving.items():
-            for arc in arcs:
-                if arc.bridge.kind == without:
-                    continue
-                for end in (near, arc.far):
-                    members.setdefault(part.setdefault(end, end), [end])
-                one, other = part[near], part[arc.far]
-                if one != other:
-                    moved = members.pop(other)
-                    members[one] += moved
-                    part.update(dict.fromkeys(moved, one))
-        return part
 
     def steps(self, place: Place, stopped: set[int]) -> Iterator[Place]:
         """Where copies at a place go next."""
@@ -211,23 +166,8 @@ class Bridges:
             yield Place(arc.far, name, arc.number, hops, grown, seen)
 
     def _cluster(self, broker: str) -> str:
-        known = self.known.get(broker)
+        known = self.layout.known.get(broker)
         return (known.cluster or broker) if known else broker
-
-
-def far_ends(bridge: Bridge, known: Collection[str]) -> tuple[str, ...]:
-    """The brokers that a bridge may be connected to, in the order of its addresses."""
-    ends = (bridge.to, *(one for one in bridge.addresses if one in known))
-    return tuple(dict.fromkeys(end for end in ends if end != bridge.from_))
-
-
-def connections_of(federation: Federation) -> list[int]:
-    """For each bridge the first one of its connection: of its broker, with its name and kind."""
-    first: dict[tuple[str, str, str, str], int] = {}
-    return [
-        first.setdefault((one.from_, one.to, one.kind, one.name), i) if one.name else i
-        for i, one in enumerate(federation.bridges)
-    ]
 
 
 def renamed(
@@ -260,7 +200,7 @@ def flood(bridges: Bridges, broker: str, name: str) -> Flood:
     partly = False
     for place in waiting:
         many = len(came_from) > bridges.most_places
-        if many and bridges.remembers and place.grown <= GROWN:
+        if many and bridges.layout.remembers and place.grown <= GROWN:
             partly = True
             break
         if place.grown > GROWN or many:
@@ -292,7 +232,7 @@ def _flood(
     partly: bool = False,
 ) -> Flood:
     reached = {broker for broker, _ in copies}
-    met = reached.union(*(bridges.ends.get(broker, ()) for broker in reached))
+    met = reached.union(*(bridges.layout.ends.get(broker, ()) for broker in reached))
     return Flood(copies, came_from, loop, frozenset(stopped), frozenset(met), grows, partly)
 
 

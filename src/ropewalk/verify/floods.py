@@ -1,13 +1,16 @@
 """Floods of a federation's topics while something is other than usual, each made once."""
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
+from functools import cached_property
 from hashlib import blake2b
 from types import MappingProxyType
 
 from ropewalk.federation.arrays import broker_of
 from ropewalk.federation.facts import Federation
 from ropewalk.federation.names import Failure
-from ropewalk.federation.topics import common, is_pattern
+from ropewalk.federation.topics import Patterns, is_pattern
+from ropewalk.verify.arcs import parts
 from ropewalk.verify.demand import Demand
 from ropewalk.verify.flood import Bridges, Flood, flood
 from ropewalk.verify.verdicts import Verdict
@@ -33,18 +36,21 @@ class Floods:
     ) -> None:
         self.federation, self.down, self.before = federation, down, before
         self.connected, self.cut = connected, cut
-        self.bridges = Bridges(federation, down, limits=limits, connected=connected, cut=cut)
+        usual = before.bridges if before else None
+        self.bridges: Bridges = Bridges(
+            federation, down, limits=limits, connected=connected, cut=cut, usual=usual
+        )
         self.limits = limits
-        self.part = self.bridges.parts()
         self.topics = tuple(federation.topics)
+        self._cuts: dict[bool, Patterns] = {}
         self._examples: dict[str, list[str]] = before._examples if before else {}
-        self._moved = self.bridges.choosy.intersection(down)
+        self.moved = bool(self.bridges.layout.choosy.intersection(down))
+        """Whether the failure makes somebody connect elsewhere."""
         self._made: dict[tuple[str, str], Flood] = {}
         self._free: Floods | None = None
-        self.subscribed: dict[str, list[str]] = {}
-        for topic, facts in federation.topics.items():
-            for broker in {broker_of(one) for one in facts.subscribers}:
-                self.subscribed.setdefault(broker, []).append(topic)
+        self.subscribed: dict[str, Patterns] = (
+            before.subscribed if before else _subscribed(federation)
+        )
 
     def of(self, broker: str, name: str) -> Flood:
         """The flood of a message that is published at a broker."""
@@ -61,11 +67,16 @@ class Floods:
             return numbers.isdisjoint(self.bridges.connections[one] for one in old.crossed)
         if not old.met.intersection(self.down):
             return True
-        return not self._moved and not old.senders.intersection(self.down)
+        return not self.moved and not old.senders.intersection(self.down)
 
     def other_than(self, usual: "Floods") -> bool:
         """Whether any flood that was made is another than usual: the rest has been told."""
         return any(usual.of(*key) is not made for key, made in self._made.items())
+
+    @cached_property
+    def part(self) -> dict[str, str]:
+        """Brokers that are joined by bridges, by one that stands for all of them."""
+        return parts(self.bridges.leaving)
 
     @property
     def when(self) -> str:
@@ -75,6 +86,14 @@ class Floods:
             return f" while {bridge_words(self.federation, number)} is connected to {end}"
         failure = str(Failure(brokers=frozenset(self.down)))
         return f" when {failure} is down" if self.down else ""
+
+    def cuts(self, *, exceptions: bool) -> Patterns:
+        """Patterns by which bridges take some names and not others."""
+        if self.before is not None:
+            return self.before.cuts(exceptions=exceptions)
+        if exceptions not in self._cuts:
+            self._cuts[exceptions] = Patterns(_cuts(self.federation, exceptions=exceptions))
+        return self._cuts[exceptions]
 
     def examples(self, topic: str) -> list[str]:
         """Names that a topic stands for, looked up once."""
@@ -91,6 +110,7 @@ class Floods:
                 limits=False,
                 connected=self.connected,
                 cut=self.cut,
+                before=self.before.unlimited() if self.before else None,
             )
         return self._free
 
@@ -110,11 +130,14 @@ class Floods:
 
         Of another broker, where its subscribers have moved.
         """
-        wanted = self.subscribed.get(subscriber or to, ())
-        names = [(name, count) for (at, name), count in found.copies.items() if at == to]
-        return max(
-            (sum(n for name, n in names if common(one, name) == name) for one in wanted), default=0
-        )
+        wanted = self.subscribed.get(subscriber or to)
+        if wanted is None:
+            return 0
+        counts: Counter[str] = Counter()
+        for name, count in found.at(to):
+            for one in wanted.holding(name):
+                counts[one] += count
+        return max(counts.values(), default=0)
 
     def print_of(self, source: str, topic: str) -> int:
         """A number that tells where copies of a topic get to, for comparisons."""
@@ -135,8 +158,9 @@ class Floods:
 
     def owed(self, topic: str, to: str) -> list[str]:
         """Examples of names that a topic's publishers owe to subscribers at a broker."""
-        met = [common(topic, one) for one in self.subscribed.get(to, ())]
-        names = [name for one in met if one for name in self.examples(one)]
+        wanted = self.subscribed.get(to)
+        met = wanted.meet(topic) if wanted is not None else ()
+        names = [name for one in met for name in self.examples(one)]
         return list(dict.fromkeys(names)) or self.examples(topic)
 
     def _fate(self, source: str, to: str, subscriber: str, name: str) -> Verdict:
@@ -149,6 +173,15 @@ class Floods:
             return Verdict.TOO_LONG
         cut = self.down and self.part.get(source, source) != self.part.get(to, to)
         return Verdict.CUT if cut else Verdict.BLACK_HOLE
+
+
+def _subscribed(federation: Federation) -> dict[str, Patterns]:
+    """What is subscribed to at each broker."""
+    found: dict[str, list[str]] = {}
+    for topic, facts in federation.topics.items():
+        for broker in {broker_of(one) for one in facts.subscribers}:
+            found.setdefault(broker, []).append(topic)
+    return {broker: Patterns(topics) for broker, topics in found.items()}
 
 
 def bridge_words(federation: Federation, number: int) -> str:
@@ -172,17 +205,18 @@ def examples(floods: Floods, topic: str) -> list[str]:
         return [topic]
     facts = floods.federation.topics.get(topic)
     assumed = facts is None or facts.assumed  # nobody promised what bridges leave out on purpose
-    cuts = [topic]
-    for bridge in floods.federation.bridges:
-        for prefix in (bridge.prefixes.local, bridge.prefixes.remote):
-            cuts += [prefix + pattern for pattern in bridge.patterns]
-            if not assumed:
-                cuts += [prefix + pattern for pattern in bridge.except_]
-    met = [common(topic, cut) for cut in cuts]
-    return list(
-        dict.fromkeys(
-            "/".join(EXAMPLE if level in ("+", "#") else level for level in one.split("/"))
-            for one in met
-            if one
-        )
+    met = floods.cuts(exceptions=not assumed).meet(topic)
+    names = (
+        "/".join(EXAMPLE if level in ("+", "#") else level for level in one.split("/"))
+        for one in (topic, *met)
     )
+    return list(dict.fromkeys(names))
+
+
+def _cuts(federation: Federation, *, exceptions: bool) -> Iterator[str]:
+    """Every pattern by which a bridge takes some names and not others, on both of its sides."""
+    for bridge in federation.bridges:
+        for prefix in dict.fromkeys((bridge.prefixes.local, bridge.prefixes.remote)):
+            yield from (prefix + pattern for pattern in bridge.patterns)
+            if exceptions:
+                yield from (prefix + pattern for pattern in bridge.except_)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from ropewalk.federation.facts import Federation
 from ropewalk.findings import Finding
-from ropewalk.verify.flood import connections_of, far_ends
+from ropewalk.verify.arcs import connections_of, far_ends
 
 Edges = dict[str, list[tuple[str, int]]]
 """For each broker those that it is joined to, by the number of a bridge."""

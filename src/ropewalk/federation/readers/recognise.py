@@ -14,16 +14,6 @@ Family = Literal[
     "asyncapi",
     "federation",
 ]
-FAMILIES: tuple[Family, ...] = (
-    "mosquitto",
-    "nats",
-    "rabbitmq",
-    "rabbitmq-script",
-    "rabbitmq-conf",
-    "erlang",
-    "asyncapi",
-    "federation",
-)
 
 _DEFINITIONS = {
     *("rabbit_version", "rabbitmq_version", "vhosts", "exchanges", "queues", "bindings"),
@@ -59,7 +49,9 @@ _MOSQUITTO = {
     *("bridge_tls_version", "bridge_identity", "bridge_psk", "log_timestamp_format", "password"),
 }
 _INI = re.compile(
-    r"\s*(?:[a-z_]+(?:\.[A-Za-z0-9_${}/-]+)+|default_(?:user|pass|vhost|queue_type|user_tags)"
+    # What EMQX, VerneMQ and Kafka have is written in the same way.
+    r"\s*(?!(?:node|cluster|listener|zone|bridge|broker|vmq_\w+|plugins|zookeeper|leveldb|rpc)\.)"
+    r"(?:[a-z_]+(?:\.[A-Za-z0-9_${}/-]+)+|default_(?:user|pass|vhost|queue_type|user_tags)"
     r"|loopback_users|load_definitions|cluster_(?:name|partition_handling|keepalive_interval)"
     r"|channel_max|frame_max|heartbeat|consumer_timeout|queue_master_locator|queue_leader_locator"
     r"|collect_statistics(?:_interval)?|handshake_timeout|reverse_dns_lookups|log)\s*="
@@ -72,6 +64,8 @@ _NGINX = re.compile(
     r"|(listen|server_name)\s[^={]*;|(server|events)\s*\{)"
 )
 """What stands beside brokers in many folders, and has braces like NATS."""
+_SETTING = re.compile(r"\s*[a-z][\w.]*(?:\s|=|:|$)|\s*[{%]")
+"""A line of a mosquitto.conf, if perhaps a wrong one, or of a template."""
 _FIRST_WORD = re.compile(r"\s*([A-Za-z_]+)")
 
 
@@ -120,7 +114,10 @@ def family_of_text(text: str) -> Family | None:
             continue
         votes.update(_votes(line))
     best = votes.most_common(1)
-    return best[0][0] if best else None
+    strange = sum(_SETTING.match(line) is None for line in lines)
+    if not best or (best[0][0] == "mosquitto" and 2 * strange > len(lines)):
+        return None
+    return best[0][0]
 
 
 def is_bare(text: str) -> bool:
