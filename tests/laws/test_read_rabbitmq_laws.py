@@ -14,7 +14,8 @@ from ropewalk.federation.facts import Bridge, Broker, Federation, Prefixes
 from ropewalk.federation.readers.drafts import Address, BridgeDraft, Drafts
 from ropewalk.federation.readers.json_text import parse_json
 from ropewalk.federation.readers.rabbitmq import read_rabbitmq
-from ropewalk.federation.readers.shell import MOST, Shell
+from ropewalk.federation.readers.shell import Shell
+from ropewalk.federation.readers.shell_text import MOST
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "native" / "rabbitmq"
 FILES = sorted(EXAMPLES.rglob("*.json"))

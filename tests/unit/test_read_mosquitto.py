@@ -114,7 +114,7 @@ def test_every_form_of_a_topic_line(line: str, expected: tuple[object, ...]) -> 
     ("line", "code", "what"),
     [
         ("topic", "C002", "has no pattern"),
-        ("topic a sideways", "C002", "no direction is 'sideways'"),
+        ("topic a sideways", "C002", "'sideways' is no direction"),
         ("topic a # why", "C002", "a comment cannot follow here"),
         ("topic a out 3", "C005", "no quality of service"),
         ("topic a out -1", "C005", "no quality of service"),
@@ -365,7 +365,7 @@ def test_a_very_long_line_is_read() -> None:
 
 def test_what_is_no_setting_is_told_but_not_repeated() -> None:
     drafts = read("listener 1883\nhunter2\nremote_pasword hunter2\nauth_opt_pass hunter2\n")
-    assert [one.where.line for one in drafts.findings] == [2, 3, 4]
+    assert [one.where.line for one in drafts.findings] == [2, 3, 4, 4]
     assert "is remote_password meant?" in drafts.findings[1].message
     assert "hunter2" not in str(drafts.findings)
 
@@ -515,7 +515,6 @@ def test_a_listener_at_a_variable_is_told() -> None:
 @pytest.mark.parametrize(
     ("address", "what"),
     [
-        ("hub 1884", "write HOST:1884"),
         ('"hub:1883"', "without quotes"),
         ("<host></host>:<port></port>", "fill in"),
     ],
@@ -523,6 +522,36 @@ def test_a_listener_at_a_variable_is_told() -> None:
 def test_what_addresses_are_mistaken_for_is_a_fault(address: str, what: str) -> None:
     (one,) = read(f"connection up\naddress {address}\ntopic a\n").faults
     assert what in one.message
+
+
+def test_a_port_after_a_space_is_a_host_of_its_own() -> None:
+    drafts = read("connection up\naddress hub 1884\ntopic a\n")
+    assert drafts.bridges[0].far == (
+        Address(host="hub", port=1883, where=Where(FILE, 2), make="mosquitto"),
+    )
+    assert "write HOST:1884, without a space" in said(drafts, "C020")[0]
+    assert not drafts.faults
+
+
+def test_what_is_to_be_filled_in_is_one_word() -> None:
+    text = "connection up\naddress <my host>:1884\ntopic of-<my id>/x both 1\n"
+    drafts = read(text)
+    (one,) = drafts.bridges
+    assert one.far == (
+        Address(host="<my-host>", port=1884, where=Where(FILE, 2), make="mosquitto"),
+    )
+    assert one.patterns == ("of-<my-id>/x",)
+    assert [one.partition(" looks")[0] for one in said(drafts, "C020")] == [
+        f"{FILE}:2: C020 '<my-host>:1884'",
+        f"{FILE}:3: C020 'of-<my-id>/x'",
+    ]
+
+
+def test_brackets_without_an_address_of_ipv6_are_to_be_filled_in() -> None:
+    told = said(read("connection up\naddress [HUB]:1883\ntopic a\n"), "C020")
+    assert "'[HUB]' looks like a variable" in told[0]
+    told = said(read("connection up\naddress [::1]:1883\ntopic a\n"), "C020")
+    assert "write ::1:PORT without them" in told[0]
 
 
 def test_a_start_type_that_is_none_is_a_fault() -> None:
@@ -544,6 +573,62 @@ def test_tabs_and_indented_comments_are_told_once() -> None:
         f"{FILE}:2: C020 Mosquitto takes a tab as part of the setting's name and does not start "
         "(also lines 3, 4): write a space",
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "what"),
+    [
+        (UP + "topic a\nusername a\nremote_username b\n", 5, "given in line 4 already"),
+        ("listener 1\ncertfile a\ncertfile b\n", 3, "given in line 2 already"),
+        ("listener 1\npassword_file a\nlistener 2\npassword_file b\n", 4, "given in line 2"),
+        ("listener 1\nallow_anonymous yes\n", 2, "write true or false"),
+        ("listener 1\nauth_opt_a hunter2\nauth_opt_b c\nauth_plugin p\n", 2, "before any plugin"),
+        ("listener 1\nstore_clean_interval 10\n", 2, "from 2.0 on"),
+    ],
+)
+def test_lines_that_mosquitto_knows_and_does_not_start_with(
+    text: str, line: int, what: str
+) -> None:
+    drafts = read(text)
+    (told,) = said(drafts, "C020")
+    assert told.startswith(f"{FILE}:{line}: ")
+    assert what in told
+    assert "hunter2" not in str(drafts.findings)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        UP
+        + "topic a\nremote_username a\n"
+        + UP.replace("up", "on")
+        + "topic b\nremote_username b\n",
+        "certfile a\nlistener 1\ncertfile a\nlistener 2\ncertfile a\n",
+        "per_listener_settings true\nlistener 1\npassword_file a\nlistener 2\npassword_file b\n",
+        "listener 1\nplugin p\nplugin_opt_a b\nlog_type all\nlog_type error\npersistence 1\n",
+    ],
+)
+def test_settings_of_different_places_are_no_doubles(text: str) -> None:
+    assert not said(read(text), "C020")
+
+
+def test_a_file_that_is_included_repeats_what_was_given() -> None:
+    text = "pid_file a\nlistener 1\ninclude_dir here\nallow_anonymous true\n"
+    drafts = read(text, {"here": [("b.conf", "pid_file b\n")]})
+    (told,) = said(drafts, "C020")
+    assert told.startswith("b.conf:1: ")
+    assert f"given at {FILE}:1 already" in told
+
+
+def test_a_carriage_return_alone_ends_no_line() -> None:
+    assert "save the file with line feeds" in said(read("listener 1\r# a\rport 2\r"), "C020")[0]
+    assert not said(read("listener 1\r\n# a\r\n"), "C020")
+
+
+def test_a_byte_order_mark_of_a_file_is_told(tmp_path: Path) -> None:
+    (tmp_path / "hub.conf").write_bytes(b"\xef\xbb\xbflistener 1883\n")
+    (told,) = [one for one in read_native([tmp_path]).findings if one.code == "C020"]
+    assert "byte order mark" in told.message
 
 
 def test_a_space_after_the_protocol_version_is_told() -> None:
@@ -590,6 +675,43 @@ def test_a_broker_is_not_called_as_the_folder_of_any_configuration(tmp_path: Pat
         "edge/config/mosquitto.conf": f"listener 1883\n{UP}topic a\n",
     }
     assert set(native(tmp_path, files).federation.brokers) == {"hub", "edge"}
+
+
+def test_a_part_is_not_called_as_the_broker_that_it_connects_to(tmp_path: Path) -> None:
+    files = {"site/hub.conf": "connection hub\naddress hub.example:1883\ntopic a out\n"}
+    assert set(native(tmp_path, files).federation.brokers) == {"site_hub", "hub.example"}
+
+
+def test_a_whole_configuration_is_called_as_its_file(tmp_path: Path) -> None:
+    files = {"site/hub.conf": "listener 1884\nconnection on\naddress hub:1883\ntopic a out\n"}
+    assert "hub" in native(tmp_path, files).federation.brokers
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "what"),
+    [
+        (
+            "edge.tf",
+            'resource "file" "c" {\n  content = <<-EOT\nlistener 1883\nEOT\n}\n',
+            "a script",
+        ),
+        ("make.conf", "cat << EOF > mosquitto.conf\nlistener 1883\nEOF\n", "a script"),
+        ("about.text", "The Bridge:\n- One\n* Two\nlistener 1883\n", "no configuration"),
+        ("emqx.conf", "node.name = a@b\nlistener.tcp.external = 1883\n", "no configuration"),
+    ],
+)
+def test_files_that_hold_lines_of_a_configuration_are_refused(
+    tmp_path: Path, name: str, text: str, what: str
+) -> None:
+    (tmp_path / name).write_text(text)
+    assert is_native(tmp_path / name)
+    with pytest.raises(ConfigurationError, match=what):
+        read_native([tmp_path / name])
+
+
+def test_a_federation_may_have_any_ending(tmp_path: Path) -> None:
+    (tmp_path / "a.fed").write_text("# all\nfederation: a\nbrokers: {a: {}}\n")
+    assert not is_native(tmp_path / "a.fed")
 
 
 def test_templates_and_samples_are_told_by_their_first_ending(tmp_path: Path) -> None:

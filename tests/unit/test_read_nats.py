@@ -17,6 +17,7 @@ from ropewalk.federation.readers.nats import parse_nats, read_nats
 from ropewalk.federation.readers.nats.syntax import Unset
 from ropewalk.federation.readers.reading import read_native
 from ropewalk.findings import Where
+from tests.conftest import Run
 
 SERVER = Path(sys.executable).parent / "nats-server"
 EXAMPLES = Path("examples/native/nats")
@@ -152,6 +153,23 @@ def test_variables_of_the_environment_stay_as_they_are_written() -> None:
     assert parsed("port: $P", environment={"P": "4333"}).value == {"port": 4333}
     assert parsed("port: $P", environment={"P": "$P"}).broken
     assert told(read("server_name: ${NAME}\n"), "C006")[0].endswith("write $NAME")
+
+
+def test_a_variable_in_braces_is_one_fault() -> None:
+    faults = parsed("leaf {\n remotes: [ {account: ${ID}, url: x} ]\n}\n").findings
+    assert [(one.code, one.where.line) for one in faults] == [("C006", 2)]
+    assert "$ID" in faults[0].message
+
+
+def test_templates_of_terraform_are_refused_with_what_to_do() -> None:
+    (fault,) = parsed("port: 1\n%{ if leaf }\nurls: [%{ for a in b ~}x%{ endfor ~}]\n").findings
+    assert (fault.code, fault.where.line) == ("C003", 2)
+    assert "Terraform" in fault.message
+
+
+def test_settings_are_told_by_the_name_that_the_file_has() -> None:
+    notes = told(read("monitor_port: 8222\nno_sys_acc: true\n"), "C010")
+    assert ["monitor_port" in notes[0], "no_sys_acc" in notes[1]] == [True, True]
 
 
 def test_a_key_that_is_written_twice_counts_once() -> None:
@@ -412,6 +430,51 @@ def test_other_users_at_one_hub_may_be_of_other_accounts() -> None:
     assert ways(same, "leaf") == {("a", "h")}
 
 
+LEAFS = (
+    "leaf { remotes: [{url: 'nats://a:s3cret@h', account: X}, {url: 'nats://b:s@h', account: Y}] }"
+)
+
+
+@pytest.mark.parametrize(
+    ("logins", "expected"),
+    [
+        ("", {("X@l", "A@h"), ("Y@l", "B@h")}),
+        ("authorization { users: [{user: b, account: A}, {user: a, account: B}] }", None),
+        ("authorization { user: a, account: B }", {("X@l", "B@h"), ("Y@l", "A@h")}),
+    ],
+)
+def test_a_leaf_node_is_of_the_account_that_its_user_is_of(logins: Any, expected: Any) -> None:
+    hub = "accounts { A { users: [{user: a}] }, B { users: [{username: b}] } }"
+    users = "accounts { X { users: [{user: x}] }, Y { users: [{user: y}] } }"
+    found, drafts = joined(h=f"{hub}\nleaf {{ port: 7422, {logins} }}", l=f"{users}\n{LEAFS}")
+    assert ways(found, "leaf") == (expected or {("X@l", "B@h"), ("Y@l", "A@h")})
+    assert len(told(drafts, "C012")) == logins.count("{ user: a")
+    assert "s3cret" not in repr(drafts)
+
+
+def test_users_at_a_hub_whose_accounts_are_kept_elsewhere_are_of_others() -> None:
+    hub = "port: 1\noperator: x.jwt\nresolver: MEMORY\nleaf { port: 7422 }"
+    remotes = "{url: 'nats://h', account: A, creds: x}, {url: 'nats://h', account: B, creds: y}"
+    found, drafts = joined(h=hub, l=f"operator: x.jwt\nleaf {{ remotes: [{remotes}] }}")
+    assert ways(found, "leaf") == {("A@l", "h"), ("B@l", "login-2@h")}
+    assert (len(told(drafts, "C012")), told(drafts, "C020")) == (1, [])
+
+
+def test_users_outside_accounts_are_of_the_global_one() -> None:
+    hub = "accounts { A { users: [{user: a}] } }\nauthorization { user: b }\nleaf { port: 7422 }"
+    found, _ = joined(h=hub, l=LEAFS.replace(", account: X", "").replace(", account: Y", ""))
+    assert ways(found, "leaf") == {("l", "A@h"), ("l", "h")}
+
+
+def test_accounts_of_an_included_file_belong_to_each_server(tmp_path: Path) -> None:
+    (tmp_path / "all.conf").write_text("server_tags: x\naccounts { A { users: [{user: a}] } }\n")
+    for name in ("h", "l"):
+        (tmp_path / f"{name}.conf").write_text(f"port: 1\nserver_name: {name}\ninclude all.conf\n")
+    brokers = read_native([tmp_path]).federation.brokers
+    places = {name: Path(one.written["entry"]).name for name, one in brokers.items()}
+    assert places == {"A@h": "h.conf:2", "A@l": "l.conf:2"}
+
+
 def test_servers_that_nothing_joins_promise_nothing() -> None:
     found, _ = joined(a="port: 1", b="port: 2\ncluster { name: c, port: 3 }")
     assert [one.subscribers for one in found.topics.values()] == [()]
@@ -430,6 +493,43 @@ def test_parts_of_a_configuration_are_no_servers() -> None:
     assert not drafts.brokers + drafts.faults
     assert "passed over" in told(drafts, "C013")[0]
     assert not read("listen_addresses: x, port: 5432, wal_level: y, ssl: off").brokers
+
+
+SCRIPT = "#!/bin/sh\ncat <<EOF > nats.conf\nport: 4222\nleafnodes { port: 7422 }\nEOF\n"
+COMPOSE = "services:\n  nats:\n    image: nats\n    command: -c /nats.conf\n"
+VALUES = "nats:\n  image: nats:alpine\nmqtt:\n  enabled: true\ncluster:\n  enabled: false\n"
+
+
+def test_files_that_only_hold_or_make_configurations_stop_no_folder(tmp_path: Path) -> None:
+    (tmp_path / "hub.conf").write_text("port: 4222\nleafnodes { port: 7422 }\n")
+    for name, text in (("run.sh", SCRIPT), ("compose.yaml", COMPOSE), ("values.yaml", VALUES)):
+        (tmp_path / name).write_text(text)
+    (tmp_path / "more.yaml").write_text("cluster:\n  enabled: true\nmqtt:\n  enabled: true\n")
+    found = read_native([tmp_path])
+    assert set(found.federation.brokers) == {"hub"}
+    assert any("4 files that look" in str(one) for one in found.findings)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("run.sh", SCRIPT, "it is a script: save each"),
+        ("compose.yaml", COMPOSE, "that it mounts"),
+        ("values.yaml", VALUES, "helm template"),
+        ("README.md", "# Hub\n```\nport: 4222\n```\n", "text for people: save each"),
+    ],
+)
+def test_named_alone_they_are_refused_with_what_to_do(
+    ropewalk: Run, tmp_path: Path, name: str, text: str, words: str
+) -> None:
+    (tmp_path / name).write_text(text)
+    ran = ropewalk("read", str(tmp_path / name), "-o", str(tmp_path / "out.yaml"))
+    assert (ran.code, words in ran.out) == (2, True), ran.out
+
+
+def test_flat_yaml_may_be_a_servers_configuration(tmp_path: Path) -> None:
+    (tmp_path / "hub.yaml").write_text("port: 4222\nleafnodes: {port: 7422}\n")
+    assert set(read_native([tmp_path / "hub.yaml"]).federation.brokers) == {"hub"}
 
 
 def test_included_files_are_no_servers_however_they_are_included(tmp_path: Path) -> None:
@@ -636,3 +736,60 @@ def test_a_leaf_node_is_written_with_its_order_and_the_hub_listens(tmp_path: Pat
     assert not tells
     assert accepted(site, tmp_path)[0]
     assert accepted(hub, tmp_path)[0]
+
+
+def shown_change(ropewalk: Run, path: Path) -> str:
+    ran = ropewalk("export", str(path), "--diff")
+    assert ran.code == 0, ran.err
+    return ran.out
+
+
+UNCHANGED = "Nothing changes in the files.\nRead again, the files mean what the federation says.\n"
+
+
+def test_included_files_are_read_again_and_written_beside(ropewalk: Run, tmp_path: Path) -> None:
+    sites = tmp_path / "sites"
+    sites.mkdir()
+    (sites / "users.conf").write_text("accounts { A { users: [{user: a, password: p}] } }\n")
+    (sites / "h.conf").write_text("port: 4222\nleaf { port: 7422 }\ninclude ./users.conf\n")
+    remote = "leaf { remotes: [{url: 'nats://a:p@127.0.0.1:7422', account: A}] }"
+    (sites / "l.conf").write_text(f"port: 4223\n{remote}\ninclude ./users.conf\n")
+    assert shown_change(ropewalk, sites) == UNCHANGED
+    assert ropewalk("read", str(sites), "-o", str(tmp_path / "kept.yaml")).code == 0
+    assert shown_change(ropewalk, tmp_path / "kept.yaml") == UNCHANGED
+    assert ropewalk("export", str(sites), "-o", str(tmp_path / "new")).code == 0
+    new = [tmp_path / "new" / name / "nats.conf" for name in ("h", "l")]
+    assert all(accepted_as_it_is(one) for one in new)
+
+
+def accepted_as_it_is(path: Path) -> bool:
+    return (
+        subprocess.run([SERVER, "-t", "-c", path], capture_output=True, timeout=20).returncode == 0
+    )
+
+
+def test_what_a_changed_file_includes_stands_in_it() -> None:
+    federation = Federation(name="f", brokers={"a": Broker(url="nats://a:4222")})
+    parts = {"u.conf": "authorization { user: x, password: p }"}
+    text, tells = write_nats(federation, "a", "port: 4222\ninclude u.conf\n", parts=parts)
+    assert 'user: "x"' in text
+    assert any("in this file itself" in one for one in tells)
+
+
+def test_servers_that_are_only_heard_of_have_no_file(ropewalk: Run, tmp_path: Path) -> None:
+    far = gateway("c", 7222, d="'nats://h4:7222', 'nats://h5:7222'")
+    routes = "cluster { name: c, port: 6222, routes: ['nats://h2:6222', 'nats://h3:6222'] }\n"
+    (tmp_path / "h1.conf").write_text(f"port: 4222\n{routes}{far}")
+    assert shown_change(ropewalk, tmp_path / "h1.conf") == UNCHANGED
+
+
+def test_hubs_that_only_an_included_file_names_have_no_file(ropewalk: Run, tmp_path: Path) -> None:
+    (tmp_path / "far.conf").write_text("leaf { remotes: [{url: 'nats://hub'}] }\n")
+    (tmp_path / "a.conf").write_text("port: 4222\ninclude far.conf\n")
+    assert shown_change(ropewalk, tmp_path) == UNCHANGED
+
+
+def test_logins_at_a_hub_without_a_file_are_read_again(ropewalk: Run, tmp_path: Path) -> None:
+    remotes = "{url: 'nats://hub:7422', creds: x}, {url: 'nats://hub:7422', creds: y}"
+    (tmp_path / "a.conf").write_text(f"port: 4222\nleaf {{ remotes: [{remotes}] }}\n")
+    assert shown_change(ropewalk, tmp_path / "a.conf") == UNCHANGED

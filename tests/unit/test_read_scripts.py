@@ -75,6 +75,23 @@ def links(reading: Reading) -> set[tuple[str, str, str]]:
         ('a "{\\"k\\": \\"$X\\"}"', [["a", '{"k": "$X"}']]),
         ("X=a\r\nx $X\r\n", [["x", "a"]]),
         ("f() { f; }; f", [["f"]]),
+        ('f() { x "${@:2}"; shift; x $1; }\nf a b c', [["x", "b", "c"], ["shift"], ["x", "b"]]),
+        ("X=a; if [ $X = a ]; then y; else z; fi", [["y"]]),
+        ("X=a; if [ $X != a ]; then y; elif [ $X = a ]; then w; else z; fi", [["w"]]),
+        ("X=a; [ $X = b ] && y; [ $X = b ] || z", [["z"]]),
+        ("[ $X = b ] && y", [["y"]]),
+        (
+            "for i in a b c; do [ $i = b ] && continue; x $i; done",
+            [["x", "a"], ["continue"], ["x", "c"]],
+        ),
+        (
+            "for i in a b; do if y; then break; fi; x $i; done",
+            [["y"], ["break"], ["x", "a"], ["y"], ["break"], ["x", "b"]],
+        ),
+        ("f() { x; return; y; }; f; z", [["x"], ["return"], ["z"]]),
+        ("for i in {1..2} $(seq 3 4); do x $i; done", [["x", str(i)] for i in (1, 2, 3, 4)]),
+        ("H=h; x $H:1/$H/y", [["x", "h:1/h/y"]]),
+        ("x $(echo a b) $(cat <<E\nc d\nE\n)", [["x", "a b", "c d"]]),
         ("x $(y z) `y`", [["x", "$(y_z)", "`y`"]]),
     ],
 )
@@ -106,7 +123,12 @@ UPSTREAM = {"vhost": "/", "component": "federation-upstream", "name": "up"}
         (f"rabbitmqctl -n rabbit@localhost {UP}", ""),
         (f"docker exec -i -u root north rabbitmqctl {UP}", "north"),
         (f"docker compose -f x.yml exec -T north rabbitmqctl {UP}", "north"),
-        (f"kubectl -n mq exec -it pod/north-0 -c rabbitmq -- rabbitmqctl {UP}", "north-0"),
+        (f"kubectl -n mq exec -it pod/north-0 -c rabbitmq -- rabbitmqctl {UP}", "north.mq"),
+        (f"kubectl --context west -n mq exec deploy/north -- rabbitmqctl {UP}", "north.mq@west"),
+        (f"ssh north docker exec rabbit rabbitmqctl {UP}", "north"),
+        (f"RABBITMQ_NODENAME=hare rabbitmqctl {UP}", "hare"),
+        (f"export RABBITMQ_NODENAME=rabbit@north\nrabbitmqctl {UP}", "north"),
+        (f"export RABBITMQ_NODENAME=hare\ndocker exec north rabbitmqctl {UP}", "north"),
         (f"ssh -i key admin@north sudo rabbitmqctl {UP}", "north"),
         (
             f'docker exec north bash -c "rabbitmqctl {UP.replace(chr(34), chr(92) + chr(34))}"',
@@ -208,7 +230,6 @@ def test_requests_and_options_name_the_server_by_host_or_port() -> None:
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
-        ("\nrabbitmqctl set_parameter c n '{\"a\": 1,}'", 2, "nothing follows this comma"),
         ("rabbitmqctl set_parameter c n '{\n\"a\" 1}'", 2, "':' is missing"),
         ('rabbitmqctl set_parameter c n "{\\"a\\": $X}"', 1, "$X stands in it: fill it in"),
         ('rabbitmqctl set_parameter c n \'[{<<"uri">>,<<"x">>}]\'', 1, "an Erlang term"),
@@ -229,6 +250,67 @@ def test_what_changes_nothing_of_federation_is_told_by_its_names_only() -> None:
     assert not found.changes
     assert all(one in told for one in ("add_user", "stop_app", "definitions of x.json"))
     assert "Sesame-77" not in told
+
+
+def test_values_that_only_older_releases_take_are_warned_of() -> None:
+    text = "\nrabbitmqctl set_parameter c n \"{'a': 1,}\""
+    found, drafts = script(text)
+    assert [one.value["value"] for one in found.changes[""]] == [{"a": 1}]
+    (told,) = [one for one in drafts.findings if one.code == "C020"]
+    assert (told.where.line, "newer RabbitMQ refuses" in told.message) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "component", "value"),
+    [
+        (
+            "federation declare_upstream_for_exchanges --name n --uri amqp://far --max-hops 2",
+            "federation-upstream",
+            {"uri": "amqp://far", "max-hops": 2},
+        ),
+        (
+            "shovel declare_amqp091 --name n --source-uri amqp:// --destination-uri amqp://far "
+            "--source-queue q --destination-exchange e --destination-exchange-key k",
+            "shovel",
+            {
+                "src-uri": "amqp://",
+                "dest-uri": "amqp://far",
+                "src-queue": "q",
+                "dest-exchange": "e",
+                "dest-exchange-key": "k",
+                "src-protocol": "amqp091",
+                "dest-protocol": "amqp091",
+            },
+        ),
+        (
+            "parameters set --component shovel --name n --value '{\"a\": 1}'",
+            "shovel",
+            {"a": 1},
+        ),
+    ],
+)
+def test_the_second_rabbitmqadmin_says_the_same_by_options(
+    text: str, component: str, value: dict[str, Any]
+) -> None:
+    ((section, entry),) = put(f"rabbitmqadmin --vhost v {text}")
+    assert section == "parameters"
+    assert entry == {"vhost": "v", "component": component, "name": "n", "value": value}
+
+
+def test_containers_of_one_name_on_two_machines_are_two_servers() -> None:
+    text = "\n".join(
+        f"ssh {machine} docker exec {container} rabbitmqctl add_vhost v"
+        for machine, container in (("north", "mq"), ("south", "mq"), ("west", "a"), ("west", "b"))
+    )
+    assert list(script(text)[0].changes) == ["north", "south", "a", "b"]
+
+
+def test_what_a_script_takes_away_again_is_told(tmp_path: Path) -> None:
+    gone = "rabbitmqctl clear_parameter federation-upstream up"
+    reading = read(tmp_path, s_sh=f"rabbitmqctl {UP}\nrabbitmqctl {POLICY}\n{gone}\n")
+    assert not reading.federation.bridges
+    (told,) = [one for one in reading.findings if "takes it away again" in one.message]
+    assert (told.where.line, "s.sh:3" in told.message) == (1, True)
 
 
 # --- definitions that grow --------------------------------------------------------------------

@@ -101,6 +101,8 @@ def _read_again(
     from ropewalk.export.meaning import differences
     from ropewalk.federation.readers.reading import read_native
 
+    if not written:
+        return []
     with TemporaryDirectory(prefix="ropewalk-") as scratch:
         folder = Path(scratch) / "files"
         _put(written, folder)

@@ -4,8 +4,9 @@ What others have in their files too is not repeated: routes and gateways that se
 each other arise by themselves.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -23,12 +24,19 @@ _CANNOT = "NATS has routes, gateways, leaf nodes and imports only"
 Tree = dict[str, Any]
 
 
-def write_nats(federation: Federation, server: str, original: str | None) -> tuple[str, list[str]]:
+def write_nats(
+    federation: Federation,
+    server: str,
+    original: str | None,
+    *,
+    parts: Mapping[str, str] = MappingProxyType({}),
+) -> tuple[str, list[str]]:
     """A server's configuration, and sentences on what it cannot say.
 
-    What `original` says and a federation has no room for is kept by its values.
+    What `original` says and a federation has no room for is kept by its values, with those of the
+    files that it includes, as far as they are in `parts`.
     """
-    writer = _Writer(federation, server)
+    writer = _Writer(federation, server, parts)
     tree = writer.opened(original) if original is not None else {}
     writer.write(tree, new=original is None)
     return dump(tree), list(dict.fromkeys(writer.tells))
@@ -53,6 +61,7 @@ class _Remote:
 class _Writer:
     federation: Federation
     server: str
+    parts: Mapping[str, str]
     tells: list[str] = field(default_factory=list)
 
     @property
@@ -67,7 +76,9 @@ class _Writer:
 
     def opened(self, original: str) -> Tree:
         """The original's values, without variables: their values stand where they were used."""
-        text: NatsText = parse_nats(original, self.server, include=lambda _: None)
+        text: NatsText = parse_nats(original, self.server, include=self.parts.get)
+        if text.included:
+            self.tells.append("what the original includes stands in this file itself")
         if any(one.code == "C006" for one in text.findings):
             self.tells.append("files that the original includes are not a part of this one")
         if "#" in original or "//" in original.replace("://", ""):

@@ -1,7 +1,9 @@
 """A federation as the configuration files of its servers, each in its make's own form."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
+from types import MappingProxyType
 
 from ropewalk.export.meaning import Carried, carried
 from ropewalk.export.mosquitto import write_mosquitto
@@ -28,6 +30,8 @@ class Written:
     left: tuple[str, ...]
     original: str | None = None
     """The text that it was read from."""
+    parts: Mapping[str, str] = field(default_factory=dict)
+    """Files that its text includes, by the path as it is written there."""
 
 
 def servers_of(federation: Federation) -> dict[str, str]:
@@ -41,6 +45,9 @@ def servers_of(federation: Federation) -> dict[str, str]:
         for name, one in federation.brokers.items()
     }
     described = {files[name] for name in held}
+    # Addresses may be in a file that a server's own includes.
+    places = (one.written.get("addresses", "") for one in federation.bridges)
+    described |= {place.rpartition(":")[0] for place in places}
     found: dict[str, str] = {}
     for name, one in federation.brokers.items():
         if name not in held and files[name] and files[name] in described:
@@ -63,17 +70,45 @@ def write_native(
     federation: Federation,
     originals: Mapping[str, str] | None = None,
     before: Federation | None = None,
+    parts: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
 ) -> list[Written]:
     """Every server's configuration; what was read of it and is not modelled is kept as it was.
 
     `before` is what the originals say: where a server's bridges are those, so is its file.
+    `parts` are the files that a server's original includes.
     """
     made = []
     for server, make in servers_of(federation).items():
-        original = (originals or {}).get(server)
-        if original is not None and before is not None and _same(server, federation, before):
-            made.append(Written(server, f"{server}/{FILES[make]}", original, (), original))
+        original, own = (originals or {}).get(server), parts.get(server, {})
+        file = f"{server}/{FILES[make]}"
+        same = before is not None and _same(server, federation, before)
+        if original is not None and same:
+            made.append(Written(server, file, original, (), original, own))
             continue
-        text, left = _WRITERS[make](federation, server, original)
-        made.append(Written(server, f"{server}/{FILES[make]}", text, tuple(left), original))
+        if (
+            before is not None
+            and same
+            and (_hearsay(server, before) or _set_elsewhere(server, before))
+        ):
+            continue
+        write = partial(write_nats, parts=own) if make == "nats" else _WRITERS[make]
+        text, left = write(federation, server, original)
+        made.append(Written(server, file, text, tuple(left), original))
     return made
+
+
+def _set_elsewhere(server: str, federation: Federation) -> bool:
+    """Whether all of a server was read in rabbitmq.conf and advanced.config, which say it still."""
+    entries = [
+        one.written.get("entry", "").rpartition(":")[0]
+        for name, one in federation.brokers.items()
+        if one.make == "rabbitmq" and (one.server or name) == server
+    ]
+    return bool(entries) and all(one.endswith((".conf", ".config")) for one in entries)
+
+
+def _hearsay(server: str, federation: Federation) -> bool:
+    """Whether a server without a file holds bridges: NATS servers hear of them from others."""
+    return any(
+        (federation.brokers[one.from_].server or one.from_) == server for one in federation.bridges
+    )

@@ -28,6 +28,8 @@ class Address:
     """Of NATS: what connects there (route, gateway, leaf); a server has one port for each."""
     login: int = 0
     """Of NATS: which of the users that one file has for this host; they may be of any account."""
+    user: int = field(default=0, repr=False, compare=False)
+    """Of NATS: tells the name that it logs in with, which is never kept; 0 if there is none."""
 
     def __str__(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
@@ -56,6 +58,10 @@ class BrokerDraft:
     only: tuple[str, ...] | None = None
     """The clusters whose gateways it takes and goes to; None: all."""
     secure: bool = False
+    users: frozenset[int] = field(default=frozenset(), repr=False, compare=False)
+    """Of NATS: who logs in is of this account, told as in addresses."""
+    elsewhere: bool = False
+    """Of NATS: whether its accounts are kept elsewhere, by an operator, and none is known."""
     risk_groups: tuple[str, ...] = ()
 
 

@@ -1,6 +1,6 @@
 """Definitions that grow by single changes, as commands make them: what a script leaves behind."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -73,6 +73,16 @@ def grown(changes: Iterable[Change], base: Parsed | None = None) -> Grown:
         if ours:
             _put(made, lines, section, ours, new=base is None)
     return made
+
+
+def undone(changes: Iterable[Change]) -> Iterator[tuple[Change, Change]]:
+    """What a later change takes away again, and that change."""
+    last: dict[tuple[str, Identity], Change] = {}
+    for one in changes:
+        before = last.get((one.section, one.identity))
+        if one.gone and before is not None and not before.gone:
+            yield before, one
+        last[one.section, one.identity] = one
 
 
 def _put(made: Grown, lines: Lines, section: str, changes: Sequence[Change], *, new: bool) -> None:

@@ -132,6 +132,8 @@ class _Reader:
             return before, "nothing follows this comma: remove it"
         if self.text.startswith(("//", "/*", "#"), at):
             return at, "a comment, which JSON does not have: remove it"
+        if self.text[at : at + 1] == "\\":
+            return at, "a backslash, which JSON has in texts only: remove it"
         if _TEMPLATE.match(self.text, at) or self.text.startswith("{{", max(at - 1, 0)):
             return at, "this is a template's: fill it in first"
         return at, otherwise

@@ -15,12 +15,20 @@ from ropewalk.federation.readers.drafts import Drafts
 from ropewalk.federation.readers.joining import join
 from ropewalk.federation.readers.mapping import Mapping as Said
 from ropewalk.federation.readers.mapping import read_mapping
-from ropewalk.federation.readers.mosquitto import read_mosquitto
+from ropewalk.federation.readers.mosquitto import leads_to, read_mosquitto
 from ropewalk.federation.readers.nats import includes_of, read_nats
+from ropewalk.federation.readers.others import PROSE, foreign
 from ropewalk.federation.readers.rabbitmq import read_erlang, read_rabbitmq_conf
 from ropewalk.federation.readers.recognise import Family
 from ropewalk.federation.readers.scripted import gathered
-from ropewalk.federation.readers.sources import Read, beside, parsed_file, sources, text_of
+from ropewalk.federation.readers.sources import (
+    Read,
+    beside,
+    is_marked,
+    parsed_file,
+    sources,
+    text_of,
+)
 from ropewalk.federation.readers.whose import as_name, home
 from ropewalk.federation.sense import check
 from ropewalk.federation.source import Source
@@ -38,6 +46,7 @@ _EXPORT = re.compile(
     rb'\A\s*\{.*?"(?:rabbit(?:mq)?_version|vhosts|exchanges|bindings)"\s*:', re.DOTALL
 )
 """RabbitMQ's definitions are JSON, whatever their file is called."""
+_FEDERATION = re.compile(rb"^\s*[\"'{]*\s*[\"']?federation[\"']?\s*:", re.MULTILINE)
 _MANIFEST = re.compile(rb"^apiVersion:.*?^kind:", re.MULTILINE | re.DOTALL)
 TASK = re.compile(
     r"(setup|set|init|create|add|config|configure|install|run|start|up|deploy|provision|enable|declare"
@@ -134,12 +143,18 @@ def is_native(path: Path) -> bool:
         return not tables and any(one.family != "federation" for one in sources([path], Drafts()))
     if path.suffix.lower() in (".yaml", ".yml"):
         beginning = _beginning(path)
-        return any(one.search(beginning) for one in (_ASYNCAPI, _EXPORT, _MANIFEST))
+        if any(one.search(beginning) for one in (_ASYNCAPI, _EXPORT, _MANIFEST)):
+            return True
+        return foreign(path, beginning.decode(errors="replace")) is not None
     if path.suffix.lower() == ".json":
         return all(one.family != "federation" for one in sources([path], Drafts()))
     # Templates and samples, too: mosquitto.conf.j2, nats.conf.example.
     names = {one.lower() for one in path.suffixes}
-    return not names.isdisjoint((".conf", ".config", ".cfg", ".json", ".sh", ".bash"))
+    if not names.isdisjoint((".conf", ".config", ".cfg", ".json", ".sh", ".bash", *PROSE)):
+        return True
+    named = path.suffix or path.name.lower().endswith("file")  # Makefile, Dockerfile
+    other = named and path.is_file() and path.suffix.lower() != ".parquet"
+    return bool(other) and _FEDERATION.search(_beginning(path)) is None
 
 
 def _beginning(path: Path) -> bytes:
@@ -226,6 +241,8 @@ def _host(one: Read, said: Said | None, known: dict[str, str]) -> str:
     folder = _folder(one.path)
     usual = script or GENERIC.match(stem) or one.path.parent.name == "conf.d"
     names = [folder, f"{folder}_{stem}"] if usual else [stem, f"{folder}_{stem}"]
+    if one.family == "mosquitto":
+        names = [name for name in names if not leads_to(one.text, name)] or names[1:]
     for name in chain(names, (f"{names[-1]}_{i}" for i in count(2))):
         made = as_name(name)
         if known.setdefault(made, one.file) == one.file:
@@ -258,11 +275,16 @@ def _mosquitto(one: Read, host: str, drafts: Drafts, parts: dict[str, str]) -> N
         if found is None:
             return None
         files = [found] if found.is_file() else sorted(found.glob("*.conf"))
-        texts = [(str(path), text) for path in files if (text := text_of(path)) is not None]
+        texts = [(path, text) for path in files if (text := text_of(path)) is not None]
         parts[written] = "\n".join(text for _, text in texts)
-        return texts
+        return [(str(path), _as_it_is(path, text)) for path, text in texts]
 
-    read_mosquitto(one.text, one.file, host, drafts, include=include)
+    read_mosquitto(_as_it_is(one.path, one.text), one.file, host, drafts, include=include)
+
+
+def _as_it_is(path: Path, text: str) -> str:
+    """A text with the mark before it that keeps Mosquitto from starting."""
+    return "\ufeff" + text if is_marked(path) else text
 
 
 def _nats(one: Read, host: str, drafts: Drafts, parts: dict[str, str]) -> None:

@@ -140,7 +140,7 @@ def _votes(line: str) -> dict[Family, int]:
     if after in (":", "{", "=", "["):
         if name.lower() in _NATS:
             votes["nats"] = 3
-    elif name in _MOSQUITTO:
+    elif name in _MOSQUITTO and not line[word.end() :][:1].strip():
         votes["mosquitto"] = 2
     if name.lower() in _NATS and "nats" not in votes:
         votes["nats"] = 1

@@ -5,10 +5,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from ropewalk.federation.readers.drafts import Drafts
-from ropewalk.federation.readers.growing import Change, grown
+from ropewalk.federation.readers.growing import Change, grown, undone
 from ropewalk.federation.readers.rabbitmq import read_rabbitmq, read_script
+from ropewalk.federation.readers.rabbitmq.targets import names_of
 from ropewalk.federation.readers.sources import Read
 from ropewalk.federation.readers.whose import as_name
+from ropewalk.federation.showing import label
 from ropewalk.federation.yaml_text import Parsed
 from ropewalk.findings import Where
 
@@ -62,9 +64,21 @@ def gathered(
             name = as_name(root) if root else own(one)
             cluster = clusters.setdefault(name, Cluster(one.file))
             cluster.changes += changes
-            cluster.aliases.update(dict.fromkeys(each for each in (server, root) if each))
-            cluster.aliases.update(dict.fromkeys(a for a in joined if _root(a, joined) == root))
+            known = [server, root, *(a for a in joined if _root(a, joined) == root)]
+            names = (name for each in known if each for name in names_of(each))
+            cluster.aliases.update(dict.fromkeys(names))
+    for cluster in clusters.values():
+        _tell_undone(cluster.changes, drafts)
     return clusters
+
+
+def _tell_undone(changes: Iterable[Change], drafts: Drafts) -> None:
+    """A script that sets up and tears down leaves nothing to verify: that is to be seen."""
+    for put, gone in undone(changes):
+        kind = str(put.value.get("component", put.section))
+        what = f"{label(kind)} {label(str(put.value.get('name', '')))}".rstrip()
+        why = f"{Where(gone.file, gone.line)} takes it away again: leave that out to verify it"
+        drafts.aside(Where(put.file, put.line), what, why)
 
 
 def _root(server: str, joined: Mapping[str, str]) -> str:

@@ -12,6 +12,8 @@ from pathlib import Path, PurePosixPath
 
 from ropewalk.federation.readers.drafts import Drafts
 from ropewalk.federation.readers.json_text import parse_json
+from ropewalk.federation.readers.nats.syntax import is_written_for_nats
+from ropewalk.federation.readers.others import SCRIPTS, for_rabbitmq, foreign
 from ropewalk.federation.readers.rabbitmq.scripts import is_script
 from ropewalk.federation.readers.recognise import Family, family_of_map, family_of_text, is_bare
 from ropewalk.federation.yaml_text import Parsed, parse
@@ -20,8 +22,7 @@ from ropewalk.findings import Where
 _MANIFEST = re.compile(r"(?:(?:#|---|\{\{).*\n|\s)*apiVersion:.*?^kind:", re.MULTILINE | re.DOTALL)
 MAX_MB = 64
 MAX_FILES = 20_000
-_SCRIPTS = (".sh", ".bash", ".ksh", ".zsh")
-_SUFFIXES = (".conf", ".config", ".json", ".yaml", ".yml", ".cfg", ".txt", "", *_SCRIPTS)
+_SUFFIXES = (".conf", ".config", ".json", ".yaml", ".yml", ".cfg", ".txt", "", *SCRIPTS)
 _SURE = ("rabbit_version", "rabbitmq_version", "asyncapi", '"exchanges"', '"vhosts"')
 """A broken document with one of these was meant to be read."""
 _TEMPLATE = ("{%", "{{", "{#")
@@ -66,7 +67,8 @@ def sources(
     for folder, names in passed_over.items():
         some = ", ".join(names[:5]) + (" ..." if len(names) > 5 else "")
         count = f"{len(names)} file{'s' if len(names) > 1 else ''}"
-        message = f"passed over: {count} that look like no broker's configuration: {some}"
+        looks = "look" if len(names) > 1 else "looks"
+        message = f"passed over: {count} that {looks} like no broker's configuration: {some}"
         drafts.note(Where(str(folder)), "C013", message)
 
 
@@ -97,10 +99,15 @@ def _read(path: Path, drafts: Drafts, family: Family | None, *, asked: bool) -> 
         return None
     if asked and _MANIFEST.match(text):
         what = "it is a Kubernetes manifest: save each file that it holds below data as one of its"
-        drafts.fault(Where(file), "C001", f"{what} own, and read these")
+        what = for_rabbitmq(text) or f"{what} own, and read these"
+        drafts.fault(Where(file), "C001", what)
         return None
     if family in (None, "rabbitmq") and _script(path, text, sure=family is not None):
         return Read(file, path, text, "rabbitmq-script", asked=asked)
+    if family is None and (other := foreign(path, text)) is not None:
+        if asked:
+            drafts.fault(Where(file), "C001", other)
+        return None
     parsed = _document(path, text) if family in (None, "rabbitmq", "asyncapi") else None
     if parsed is None and family in ("rabbitmq", "asyncapi"):
         parsed = parse_json(text)
@@ -111,16 +118,17 @@ def _read(path: Path, drafts: Drafts, family: Family | None, *, asked: bool) -> 
             drafts.fault(Where(file, fault.line), "C004", fault.message)
         return None
     if known is None and asked:
-        what = "it is no configuration of Mosquitto, NATS or RabbitMQ, and no AsyncAPI document"
+        what = "it is no configuration of Mosquitto, NATS or RabbitMQ, and no AsyncAPI document: "
+        what += "if it is, say whose with --as"
         if is_bare(text):
-            what = "it sets nothing: it is empty, or all of it is comments"
-        drafts.fault(Where(file), "C001", f"{what}: if it is, say whose with --as")
+            what = "it sets nothing: it is empty, or all of it is comments: write what it is to set"
+        drafts.fault(Where(file), "C001", what)
     return Read(file, path, text, known, parsed, asked) if known is not None else None
 
 
 def _script(path: Path, text: str, *, sure: bool) -> bool:
     """Whether it is a script that sets up RabbitMQ; prose and other files may name its commands."""
-    shell = path.suffix.lower() in _SCRIPTS or (text.startswith("#!") and "sh" in text[:40])
+    shell = path.suffix.lower() in SCRIPTS or (text.startswith("#!") and "sh" in text[:40])
     shell = shell or (sure and text.lstrip()[:1] not in ("{", "["))
     return shell and is_script(text)
 
@@ -166,7 +174,10 @@ def _family(path: Path, text: str, parsed: Parsed | None) -> Family | None:
     if parsed.broken:
         # NATS takes JSON with comments and without quotes.
         return "nats" if family_of_text(text) == "nats" and not _sure(text) else None
-    return family_of_map(parsed.value)
+    found = family_of_map(parsed.value)
+    # Values of charts and settings of other programs have the same words, in nested YAML.
+    nested = found == "nats" and path.suffix.lower() in (".yaml", ".yml")
+    return None if nested and not is_written_for_nats(text) else found
 
 
 def _sure(text: str) -> bool:
@@ -201,6 +212,15 @@ def text_of(path: Path) -> str | None:
         return path.read_bytes().decode("utf-8-sig", errors="replace")
     except OSError:
         return None
+
+
+def is_marked(path: Path) -> bool:
+    """Whether a file begins with a byte order mark, which few broker's own readers take."""
+    try:
+        with path.open("rb") as opened:
+            return path.is_file() and opened.read(3) == codecs.BOM_UTF8
+    except OSError:
+        return False
 
 
 def parsed_file(path: Path) -> Parsed | None:

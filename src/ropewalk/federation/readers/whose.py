@@ -57,6 +57,8 @@ class Directory:
         self.brokers: dict[str, BrokerDraft] = {}
         self._servers: dict[str, list[BrokerDraft]] = {}
         self._unseen: dict[tuple[str, int], str] = {}
+        self._hearsay: set[str] = set()
+        """Servers that no file describes, named by their address or by the user."""
         self._ports: dict[tuple[str, str], int] = {}
         """Ports for peers of a kind, of NATS servers that no file describes."""
         self._known_as: dict[str, Address] = {}
@@ -207,31 +209,39 @@ class Directory:
             listens=((address.host, address.port),),
             secure=address.secure,
         )
+        self._hearsay.add(name)
         self._add(made)
 
     def _space(self, server: str, address: Address) -> str:
         spaces = self._servers[server]
-        if address.login and server in self._unseen.values():
+        if address.login and (server in self._hearsay or spaces[0].elsewhere):
             # Two users of one account would close a circle, which its server refuses.
             space = f"login-{address.login + 1}"
             what = f"{address.host}:{address.port} has another user than before"
-            message = f"{what}: taken to be of another account, {space}: read its file as well"
+            advice = (
+                "read its file as well" if server in self._hearsay else "say so in a file with it"
+            )
+            message = f"{what}: taken to be of another account, {space}: {advice}"
             self._drafts.warn(address.where, "C012", message)
             return self._space(server, replace(address, space=space, login=0))
+        logged_in = [one.name for one in spaces if address.user and address.user in one.users]
+        if not address.space and len(logged_in) == 1:
+            return logged_in[0]
         for one in spaces:
             if one.space == address.space:
                 return one.name
         shared = address.peer in ("route", "gateway")  # these carry all accounts
-        if shared and server not in self._unseen.values():
+        if shared and server not in self._hearsay:
             return spaces[0].name
         if not address.space:
-            if len(spaces) > 1 and not shared and server not in self._unseen.values():
+            if len(spaces) > 1 and not shared and server not in self._hearsay:
                 what = f"which of {server}'s accounts {address.host}:{address.port} is for"
                 message = f"{what} is not known: taken to be {spaces[0].space}: say so in --map"
                 self._drafts.warn(address.where, "C012", message)
             return spaces[0].name
         other = any(one.where != address.where for one in spaces)
-        if other and server not in self._unseen.values() and _described(spaces[0]):
+        other = other and server not in self._hearsay and not spaces[0].elsewhere
+        if other and _described(spaces[0]):
             what = f"{server} has no virtual host or account {address.space}"
             self._drafts.warn(
                 address.where, "C020", f"{what}: create it there, or correct the name"

@@ -232,6 +232,8 @@ class Channels:
         topic = self._topic(written, style, route)
         if topic is None:
             why = "no topic of a federation is spelled like this, with dots between its levels"
+            if style == "nats" and "/" in address:
+                why = "NATS has dots between levels, and this is one word: write dots for its /"
             self._drafts.aside(at, f"address {shown(address)}", why)
             return None
         return self._checked(topic, at)

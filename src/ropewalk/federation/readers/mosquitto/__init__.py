@@ -1,13 +1,30 @@
 """mosquitto.conf to drafts, as Mosquitto 1.4 to 2.1 reads it.
 
 In reading order: `lines` (text to settings), `known` (settings with no part in forwarding),
-`conf` (listeners, connections, included files), `connections` (addresses, flags), `topic_lines`
-(one line), `topics` (what the lines of a connection carry together).
+`starting` (lines that keep Mosquitto from starting), `conf` (listeners, connections, included
+files), `connections` (addresses, flags), `topic_lines` (one line), `topics` (what the lines of a
+connection carry together).
 """
+
+import re
 
 from ropewalk.federation.readers.drafts import Drafts
 from ropewalk.federation.readers.mosquitto.conf import Conf, Include
 from ropewalk.federation.readers.mosquitto.connections import draft_connection
+
+_LISTENS = re.compile(r"^ *(?:listener|port) ", re.MULTILINE)
+_ADDRESS = re.compile(r"^ *address(?:es)? +(.+)$", re.MULTILINE)
+
+
+def leads_to(text: str, name: str) -> bool:
+    r"""Whether a part of a configuration is called as the broker that it connects to.
+
+    >>> leads_to("connection hub\naddress hub.example:1883\ntopic a\n", "hub")
+    True
+    """
+    words = [word for found in _ADDRESS.finditer(text) for word in found[1].split()]
+    hosts = {word.partition(":")[0].partition(".")[0].lower() for word in words}
+    return name.lower() in hosts and _LISTENS.search(text) is None
 
 
 def read_mosquitto(text: str, file: str, host: str, drafts: Drafts, *, include: Include) -> None:

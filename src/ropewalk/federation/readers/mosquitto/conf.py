@@ -5,8 +5,14 @@ from dataclasses import dataclass, field
 
 from ropewalk.federation.readers.drafts import BrokerDraft, Drafts
 from ropewalk.federation.readers.mosquitto.connections import PORT, Connection
-from ropewalk.federation.readers.mosquitto.known import ASIDE, OF_BRIDGE, OF_LISTENER
+from ropewalk.federation.readers.mosquitto.known import (
+    ASIDE,
+    OF_BRIDGE,
+    OF_LISTENER,
+    PLUGIN_OPTIONS,
+)
 from ropewalk.federation.readers.mosquitto.lines import Setting, is_template, settings, variable
+from ropewalk.federation.readers.mosquitto.starting import Starting
 from ropewalk.federation.showing import shown
 from ropewalk.findings import Where
 
@@ -40,6 +46,10 @@ class Conf:
     """Whether a file of it has to be filled in first: what it lacks says nothing then."""
     _listener: Listener | None = None
     _connection: Connection | None = None
+    _starting: Starting = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._starting = Starting(self.drafts)
 
     def read(self, text: str, file: str, above: tuple[str, ...] = ()) -> None:
         """Read a file and what it includes; a connection ends with its file."""
@@ -48,19 +58,25 @@ class Conf:
             self.template = True
             return
         for setting in settings(text, file, self.drafts):
-            name = setting.name
-            if name == "include_dir":
+            if setting.name == "include_dir":
                 self._include(setting, (*above, file))
-            elif name == "connection":
-                self._connection = self._begin(setting)
-            elif name in OF_BRIDGE:
-                self._of_bridge(setting)
-            elif name in OF_LISTENER:
-                _OF_LISTENER[name](self, setting)
             else:
-                if name == "certfile":
-                    (self._listener or self.default).certificate = True
-                self.drafts.aside(setting.where, name, ASIDE[name])
+                self._take(setting)
+                listener = self._listener or self.default
+                self._starting.look(setting, id(listener), id(self._connection))
+
+    def _take(self, setting: Setting) -> None:
+        name = setting.name
+        if name == "connection":
+            self._connection = self._begin(setting)
+        elif name in OF_BRIDGE:
+            self._of_bridge(setting)
+        elif name in OF_LISTENER:
+            _OF_LISTENER[name](self, setting)
+        elif not name.startswith(PLUGIN_OPTIONS):
+            if name == "certfile":
+                (self._listener or self.default).certificate = True
+            self.drafts.aside(setting.where, name, ASIDE[name])
 
     def broker(self) -> BrokerDraft:
         """The broker: where others reach it by MQTT itself."""

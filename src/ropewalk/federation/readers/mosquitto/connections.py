@@ -7,14 +7,13 @@ from dataclasses import dataclass, field
 
 from ropewalk.federation.readers.drafts import Address, BridgeDraft, Drafts
 from ropewalk.federation.readers.mosquitto.known import ASIDE, TLS_OF_BRIDGE
-from ropewalk.federation.readers.mosquitto.lines import Setting, variable
+from ropewalk.federation.readers.mosquitto.lines import TRUTH, Setting, variable
 from ropewalk.federation.readers.mosquitto.topic_lines import topic_line
 from ropewalk.federation.readers.mosquitto.topics import Line, effective, tell_doubles
 from ropewalk.federation.showing import shown
 from ropewalk.findings import Where
 
 PORT = 1883
-_TRUTH = {"true": True, "1": True, "false": False, "0": False}
 _PORT = re.compile(r"\d{1,9}")
 
 
@@ -91,12 +90,12 @@ def _flags(one: Connection, drafts: Drafts) -> dict[str, bool]:
         if setting.name not in (*_FLAGS, *_SESSIONS):
             continue
         word = setting.words[0] if setting.words else ""
-        if word not in _TRUTH:
+        if word not in TRUTH:
             drafts.fault(
                 setting.where, "C005", f"{setting.name} needs a value: write true or false"
             )
             continue
-        found[setting.name] = _TRUTH[word]
+        found[setting.name] = TRUTH[word]
         _tell_again(setting, last.get(setting.name), drafts)
         last[setting.name] = setting
     return found
@@ -146,7 +145,7 @@ def _addresses(one: Connection, drafts: Drafts) -> tuple[list[Address], Where]:
         )
         drafts.fault(again.where, "C007", f"{what}: write all addresses in one line")
     where = given[0].where
-    words = given[0].words
+    words = given[0].filled
     words = words[: next((i for i, word in enumerate(words) if word[0] == "#"), len(words))]
     if not words:
         drafts.fault(where, "C002", "address is empty: write address HOST:PORT")
@@ -157,6 +156,10 @@ def _addresses(one: Connection, drafts: Drafts) -> tuple[list[Address], Where]:
 
 def _address(word: str, where: Where, secure: bool, drafts: Drafts) -> Address | None:
     """HOST or HOST:PORT, cut at the last colon."""
+    if word.isdecimal():
+        what = f"Mosquitto takes {word} for a host of its own, which is left out here"
+        drafts.warn(where, "C020", f"{what}: write HOST:{word}, without a space")
+        return None
     host, colon, last = word.rpartition(":") if ":" in word else (word, "", "")
     number = _PORT.match(last)
     port = int(number[0]) if number else PORT if not colon else 0
@@ -194,8 +197,6 @@ def _hopeless(word: str, host: str, where: Where, drafts: Drafts) -> bool:
         advice = "write HOST:PORT without a scheme or path"
     elif '"' in word:
         advice = "write HOST:PORT without quotes"
-    elif word.isdecimal():
-        advice = f"a port stands after its host and a colon: write HOST:{word}"
     elif "," in host:
         advice = "write spaces between addresses, no commas"
     elif not host:
@@ -222,7 +223,10 @@ def _is_ipv6(host: str) -> bool:
 
 def _unbracketed(host: str, where: Where, drafts: Drafts) -> str:
     bare = host.strip("[]")
-    if bare != host:
+    if bare != host and not _is_ipv6(bare):
+        what = f"{shown(host)} looks like a variable, and Mosquitto fills in none"
+        drafts.warn(where, "C020", f"{what}: write the host itself")
+    elif bare != host:
         what = "Mosquitto looks for a host with the brackets in its name"
         drafts.warn(where, "C020", f"{what}: write {bare}:PORT without them")
     return bare

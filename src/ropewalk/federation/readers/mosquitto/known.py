@@ -31,7 +31,7 @@ _BY_REASON = {
     STORE: (
         "autosave_interval autosave_on_changes persistence persistence_file persistence_location "
         "persistent_client_expiration retained_persistence retain_available "
-        "retain_expiry_interval store_clean_interval bridge_outgoing_retain"
+        "retain_expiry_interval bridge_outgoing_retain"
     ),
     LOGS: (
         "connection_messages log_dest log_facility log_timestamp log_timestamp_format log_type "
@@ -61,12 +61,48 @@ _BY_REASON = {
     STATE: "notifications notifications_local_only notification_topic",
     RETRY: "restart_timeout idle_timeout threshold",
     OLD: (
-        "retry_interval ffdc_output max_log_entries trace_level trace_output"  # and RSMB's
+        "retry_interval ffdc_output max_log_entries trace_level trace_output "  # and RSMB's
+        "store_clean_interval"
     ),
 }
 
 ASIDE = {name: why for why, names in _BY_REASON.items() for name in names.split()}
 """Every setting that is told and left out, with the reason."""
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+GONE = frozenset(_BY_REASON[OLD].split()) - {"retry_interval"}
+"""Settings of releases before 2.0 that later ones do not start with."""
+
+BOOLEANS = _names(
+    "allow_anonymous allow_duplicate_messages allow_zero_length_clientid autosave_on_changes "
+    "bridge_insecure bridge_outgoing_retain bridge_require_ocsp check_retain_source "
+    "connection_messages log_timestamp notifications notifications_local_only "
+    "per_listener_settings persistence queue_qos0_messages require_certificate "
+    "retain_available retained_persistence set_tcp_nodelay upgrade_outgoing_qos "
+    "use_identity_as_username use_subject_as_username use_username_as_clientid"
+)
+"""Settings left out that are true or false."""
+
+ONCE = _names(
+    "bridge_alpn bridge_bind_address bridge_cafile bridge_capath bridge_certfile "
+    "bridge_identity bridge_keyfile bridge_psk bridge_tls_version clientid_prefixes "
+    "local_clientid local_password local_username log_timestamp_format notification_topic "
+    "persistence_file persistence_location pid_file remote_clientid remote_password "
+    "remote_username user"
+)
+"""Settings that a broker, or a connection, has once."""
+
+ONCE_A_LISTENER = _names(
+    "bind_interface cafile capath certfile ciphers ciphers_tls1.3 crlfile dhparamfile http_dir "
+    "keyfile mount_point psk_hint tls_engine tls_version"
+)
+
+ONCE_FOR_ACCESS = frozenset({"acl_file", "auto_id_prefix", "password_file", "psk_file"})
+"""Settings that a broker has once, or each of its listeners."""
 
 PLUGIN_OPTIONS = ("auth_opt_", "plugin_opt_")
 

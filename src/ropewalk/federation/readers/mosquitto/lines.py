@@ -13,10 +13,15 @@ from ropewalk.federation.readers.mosquitto.known import ASIDE, KNOWN, LOGS, OLD,
 from ropewalk.findings import Where
 
 _TEMPLATE = re.compile(r"\{\{.*\}\}|\{%.*%\}|\{#.*#\}|<%.*%>")
-_FILLED_IN = r"%[A-Za-z_]{2,}%|@[A-Z_]{2,}@|<[^<>]*>"
+_FILLED_IN = r"%[A-Za-z_]{2,}%|@[A-Z_]{2,}@|<[^<>]*>|\{[^{}]+\}"
 _VARIABLE = re.compile(rf"\$|{_FILLED_IN}")
 # Names of topics may begin a level with $ themselves: $SYS, $aws, homie's $state.
-_IN_TOPIC = re.compile(rf"\$[{{(]|\$(?!SYS\b|CONTROL\b)[A-Z][A-Z0-9_]*(?![a-z])|{_FILLED_IN}")
+_IN_TOPIC = re.compile(
+    rf"\$[{{(]|\$(?!SYS\b|CONTROL\b)[A-Z][A-Z0-9_]*(?![a-z])|(?:^|/)\[[A-Za-z][^/]*\](?:/|$)"
+    rf"|{_FILLED_IN}"
+)
+_TO_FILL_IN = re.compile(r"<[^<>]*>|\[[^\[\]]*\]|\{[^{}]*\}")
+TRUTH = {"true": True, "1": True, "false": False, "0": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +36,11 @@ class Setting:
     def words(self) -> list[str]:
         """The value as Mosquitto takes it apart: at spaces. A comment may follow numbers."""
         return self.value.split()
+
+    @property
+    def filled(self) -> list[str]:
+        """The same, where `<your host>` is one word: nobody means its parts."""
+        return _TO_FILL_IN.sub(lambda found: found[0].replace(" ", "-"), self.value).split()
 
 
 def parts(line: str) -> tuple[str, str] | None:
@@ -84,6 +94,7 @@ def settings(text: str, file: str, drafts: Drafts) -> Iterator[Setting]:
         elif name.startswith(PLUGIN_OPTIONS):
             option = next(one for one in PLUGIN_OPTIONS if name.startswith(one))
             drafts.aside(where, f"{option}...", "what a plug-in does is not looked at")
+            yield Setting(f"{option}...", "", where)  # without what may be a password
         else:
             near = get_close_matches(re.split("[=:]", name.lower())[0], KNOWN, 1)
             meant = f" (is {near[0]} meant?)" if near else ""
@@ -96,7 +107,7 @@ def _tell_stumbles(text: str, file: str, drafts: Drafts) -> None:
     """Marks that people do not see, and that keep Mosquitto from starting: each kind once."""
     lines = [line.rstrip("\r") for line in text.removeprefix("\ufeff").split("\n")]
     if text.startswith("\ufeff"):
-        what = "a byte order mark stands before the first line, which Mosquitto does not know then"
+        what = "a byte order mark stands before the first line, so Mosquitto does not start"
         drafts.warn(Where(file, 1), "C020", f"{what}: save the file as UTF-8 without it")
     for stumbles, what, fix in _STUMBLES:
         found = [number for number, line in enumerate(lines, 1) if stumbles(line)]
@@ -132,6 +143,11 @@ _STUMBLES: Sequence[tuple[Callable[[str], object], str, str]] = (
         _tab_in_name,
         "Mosquitto takes a tab as part of the setting's name and does not start",
         "write a space",
+    ),
+    (
+        re.compile(r"[^\r]\r+[^\r]").search,
+        "a carriage return alone ends no line for Mosquitto",
+        "save the file with line feeds",
     ),
     (
         re.compile(r" *bridge_protocol_version .*\S[ \t]+\Z").match,

@@ -41,7 +41,7 @@ def _tell_variable(line: Line, drafts: Drafts) -> None:
 
 def _words(setting: Setting, drafts: Drafts) -> list[str] | None:
     """The pattern, and what follows it; a pattern in quotes may hold spaces from 2.1 on."""
-    words, where = setting.words, setting.where
+    words, where = setting.filled, setting.where
     if not words:
         drafts.fault(where, "C002", "topic has no pattern: write topic PATTERN out 0")
         return None
@@ -68,9 +68,9 @@ def _qualified(words: list[str], where: Where, drafts: Drafts) -> Line | None:
         return line
     way = _WAYS.get(words[1].lower())
     if way is None:
-        what = "a comment cannot follow here" if words[1].startswith("#") else "no direction"
-        found = "" if words[1].startswith("#") else f" is {shown(words[1])}"
-        drafts.fault(where, "C002", f"{what}{found}: write topic PATTERN out, in or both")
+        comment = words[1].startswith("#")
+        what = "a comment cannot follow here" if comment else f"{shown(words[1])} is no direction"
+        drafts.fault(where, "C002", f"{what}: write topic PATTERN out, in or both")
         return None
     given = _until_comment(words[2:])
     if EMPTY in words[2 + len(given) :]:

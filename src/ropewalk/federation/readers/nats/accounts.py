@@ -1,9 +1,11 @@
 """Accounts of a NATS server: who uses them, and what they import from each other."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ropewalk.federation.readers.drafts import BridgeDraft
 from ropewalk.federation.readers.nats import settings
+from ropewalk.federation.readers.nats.addresses import user_of
 from ropewalk.federation.readers.nats.block import Block, unique
 from ropewalk.federation.readers.nats.leaf import GLOBAL
 from ropewalk.federation.readers.nats.subjects import Renaming, prefixed, renamed, within
@@ -54,6 +56,8 @@ class Accounts:
 
     places: dict[str, Where] = field(default_factory=dict)
     with_users: list[str] = field(default_factory=list)
+    users: dict[int, str] = field(default_factory=dict)
+    """Accounts by what tells their users; names are not kept."""
     imports: list[Import] = field(default_factory=list)
     system: str = SYSTEM
     elsewhere: bool = False
@@ -109,11 +113,20 @@ def _account(
             account.wrong("users", "a list of maps: [ {...} ]")
         if users:
             found.with_users.append(name)
+        found.users.update(dict.fromkeys(_users(users), name))
         account.leave("users")
     for one in account.blocks("exports", settings.EXPORT):
         _export(name, one, exports)
     importing += [(name, one) for one in account.blocks("imports", settings.IMPORT)]
     account.rest()
+
+
+def _users(listed: object) -> Iterator[int]:
+    """What tells the users of a list, as far as they have names."""
+    for one in listed if isinstance(listed, list) else []:
+        for key, name in one.items() if isinstance(one, dict) else ():
+            if str(key).lower() in ("user", "username") and isinstance(name, str):
+                yield user_of(name)
 
 
 def _export(name: str, one: Block, exports: list[Export]) -> None:
@@ -207,6 +220,8 @@ def _global(top: Block, found: Accounts) -> None:
     if "auth_callout" in {key.lower() for key in logins}:
         # A service says which account a client is in: it may be any.
         found.with_users = unique([*found.with_users, *found.places])
+    listed = next((value for key, value in logins.items() if key.lower() == "users"), None)
+    found.users.update(dict.fromkeys((*_users([logins]), *_users(listed)), ""))
     named = [one for one in found.with_users if not found.is_system(one)]
     found.global_used = bool(own) or not named
     if raw is not None and not isinstance(raw, dict | str):

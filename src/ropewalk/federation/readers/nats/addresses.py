@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass, field
+from urllib.parse import unquote
 
 from ropewalk.federation.readers.drafts import Address, Drafts
 from ropewalk.federation.readers.nats.block import Block
@@ -25,7 +26,9 @@ class Url:
     login: bool
     """Whether it holds a user; which one is never kept."""
     user: int = field(default=0, repr=False)
-    """Tells users apart."""
+    """Tells logins apart."""
+    name: int = field(default=0, repr=False)
+    """Tells the user's name."""
 
 
 def url_of(text: str) -> Url | None:
@@ -47,7 +50,14 @@ def url_of(text: str) -> Url | None:
             return None
     if not host or _ODD.search(host) or (port is not None and not 0 < port < 65536):
         return None
-    return Url(scheme=found[1].lower(), host=host, port=port, login=bool(login), user=hash(login))
+    name = user_of(unquote(login.partition(":")[0])) if login else 0
+    scheme, user = found[1].lower(), hash(login)
+    return Url(scheme=scheme, host=host, port=port, login=bool(login), user=user, name=name)
+
+
+def user_of(name: str) -> int:
+    """What tells a user's name without keeping it."""
+    return hash(("user", name))
 
 
 def address(
@@ -76,6 +86,7 @@ def address(
         make="nats",
         secure=secure or url.scheme in ("tls", "wss"),
         peer="websocket" if url.scheme in ("ws", "wss") else kind,
+        user=url.name,
     )
     return made, url
 

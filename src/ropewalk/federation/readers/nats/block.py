@@ -157,7 +157,9 @@ class Block:
         for name in names:
             if self.has(name):
                 self._taken.add(name)
-                self.drafts.aside(self.place(name), name, WHY.get(name, OTHERWISE))
+                self.drafts.aside(
+                    self.place(name), label(self._written[name]), WHY.get(name, OTHERWISE)
+                )
 
     def skip(self, *names: str) -> None:
         """Settings that need not be told: they are part of what is told elsewhere."""

@@ -1,6 +1,7 @@
 """What a NATS server's configuration means: its accounts as brokers, and whom they connect to."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ropewalk.federation.readers.drafts import BridgeDraft, BrokerDraft, Drafts, TopicDraft
@@ -46,7 +47,8 @@ def read_server(text: NatsText, host: str, drafts: Drafts) -> None:
     spaces = _spaces(accounts, leafs)
     names = draft_names(host, spaces)
     for space in spaces:
-        drafts.brokers.append(_draft(server, names[space], space, accounts))
+        users = accounts.users if leafs.named is None else leafs.named
+        drafts.brokers.append(_draft(server, names[space], space, accounts, users))
     made = [*_peer_bridges(cluster, gateway, names), *_leaf_bridges(leafs, names, accounts)]
     made += [one.draft(names) for one in accounts.imports if one.importer in names]
     drafts.bridges += made
@@ -81,7 +83,8 @@ def _server(top: Block, host: str) -> Server:
         top.drafts.warn(top.place("listen"), "C020", f"{what}: keep listen alone")
     if name := top.text("server_name"):
         server.aliases.append(name)
-        server.where = top.place("server_name")
+        place = top.place("server_name")
+        server.where = place if place.file == server.where.file else server.where
     if where := top.text("client_advertise"):
         server.aliases.append(advertised(where))
     server.secure = isinstance(top.take("tls"), dict)
@@ -157,11 +160,13 @@ def _spaces(accounts: Accounts, leafs: Leafs) -> list[str]:
     return [one for one in part if not accounts.is_system(one)]
 
 
-def _draft(server: Server, name: str, space: str, accounts: Accounts) -> BrokerDraft:
+def _draft(
+    server: Server, name: str, space: str, accounts: Accounts, users: Mapping[int, str]
+) -> BrokerDraft:
     return BrokerDraft(
         name=name,
         make="nats",
-        where=accounts.places.get(space, server.where) if space else server.where,
+        where=_in_own_file(accounts.places.get(space), server),
         host=server.host,
         space=space,
         listens=tuple(dict.fromkeys(one for one in server.listens if one[1])),
@@ -169,7 +174,14 @@ def _draft(server: Server, name: str, space: str, accounts: Accounts) -> BrokerD
         cluster=server.cluster,
         only=server.only,
         secure=server.secure,
+        users=frozenset(user for user, account in users.items() if account == space),
+        elsewhere=accounts.elsewhere and not accounts.places,
     )
+
+
+def _in_own_file(place: Where | None, server: Server) -> Where:
+    """Where an account is written; servers may share an included file, so it says nothing."""
+    return place if place is not None and place.file == server.where.file else server.where
 
 
 def _peer_bridges(cluster: Peers, gateway: Peers, names: dict[str, str]) -> list[BridgeDraft]:

@@ -13,6 +13,7 @@ from ropewalk.federation.readers.nats.addresses import (
     address,
     advertised,
     listens,
+    user_of,
 )
 from ropewalk.federation.readers.nats.block import Block, unique
 from ropewalk.federation.readers.nats.subjects import denied
@@ -72,6 +73,8 @@ class Leafs:
     remotes: list[Remote] = field(default_factory=list)
     logins: list[tuple[str, Where]] = field(default_factory=list)
     """Accounts that connections from leaf nodes may be bound to, with their places."""
+    named: dict[int, str] | None = None
+    """Accounts of users who log in here as leaf nodes, if these have logins of their own."""
     users: dict[tuple[str, int], list[int]] = field(default_factory=dict)
     """Those that log in at a host and port, none of them by name."""
 
@@ -104,12 +107,15 @@ def _logins(block: Block, found: Leafs) -> None:
     block.drafts.aside(block.place("authorization"), "authorization", "who may log in")
     if account := logins.text("account"):
         found.logins.append((_space(account), logins.place("account")))
+    if name := logins.text("user"):
+        found.named = {user_of(name): _space(account)}
     for user in logins.blocks("users", settings.LEAF_LOGIN):
         account = user.text("account")
         found.logins.append((_space(account), user.where))
-        user.skip("user", "password", "proxy_required")
+        found.named = {**(found.named or {}), user_of(user.text("user")): _space(account)}
+        user.skip("password", "proxy_required")
         user.rest()
-    logins.skip("user", "password", "timeout", "nkey", "proxy_required")
+    logins.skip("password", "timeout", "nkey", "proxy_required")
     logins.rest()
 
 

@@ -24,10 +24,11 @@ _HASHES = "2a$"
 """Bare bcrypt hashes start with $ and are no variables."""
 _REMARK = re.compile(r"(?:^|\s)(?:#|//).*")
 _TEMPLATE = re.compile(
-    r"\{%.*%\}|<%.*%>|\{\{(?!\s*(?:wildcard|partition|random|split|left|right|slice)\w*\s*\().*\}\}",
+    r"\{%.*%\}|<%.*%>|%\{ *(?:if|for|else|end)"
+    r"|\{\{(?!\s*(?:wildcard|partition|random|split|left|right|slice)\w*\s*\().*\}\}",
     re.IGNORECASE,
 )
-"""What Helm, Ansible and others fill in; mappings of subjects have functions in such braces."""
+"""What Helm, Ansible and Terraform fill in; mappings of subjects have functions in such braces."""
 
 
 class Unset(str):
@@ -81,7 +82,7 @@ def parse_nats(
     environment = environment or {}
     if (template := _template(text)) is not None:
         what = "this is a template, and what is in its braces is not known"
-        advice = "fill it in (helm template, Ansible), and read what comes of it"
+        advice = "fill it in (helm template, Ansible, Terraform), and read what comes of it"
         _fault(parsed, Where(file, template), "C003", f"{what}: {advice}")
         parsed.complete = False
         return parsed
@@ -101,6 +102,19 @@ def includes_of(text: str) -> list[str]:
     with suppress(Bad):
         lexer.run()
     return [one.value for one in lexer.words if one.kind == "include"]
+
+
+def is_written_for_nats(text: str) -> bool:
+    r"""Whether the server can take a text apart; nested YAML it cannot.
+
+    >>> is_written_for_nats("cluster: {port: 6222}"), is_written_for_nats("cluster:\n  port: 6222")
+    (True, False)
+    """
+    try:
+        Lexer(text).run()
+    except Bad:
+        return False
+    return True
 
 
 def _template(text: str) -> int | None:
@@ -133,6 +147,8 @@ class _Builder:
         self.open: list[Any] = []
         self.waiting: list[int] = []  # of `names`, when each map or list was opened
         self.starts: list[int] = [0]
+        self.braced = False
+        """Whether a variable in braces was met: what follows it is a fault of it, and not told."""
 
     def build(self, text: str) -> dict[str | int, Any]:
         """The map of a file; faults are noted."""
@@ -151,7 +167,7 @@ class _Builder:
             except Bad as bad:
                 fault = bad if fault is None or bad.at < fault.at else fault
                 break
-        if fault is not None:
+        if fault is not None and not self.braced:
             self._fault(fault.at, "C003", fault.what)
         return root  # type: ignore[no-any-return]
 
@@ -233,6 +249,7 @@ class _Builder:
         if name in self.environment:
             return self._of_environment(name, at)
         if name.startswith("{"):
+            self.braced = True
             what = "NATS takes no braces around a variable's name"
             self._fault(at, "C006", f"{what}: write ${label(name.strip('{}'))}")
             return Unset(f"${name}")

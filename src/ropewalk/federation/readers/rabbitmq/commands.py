@@ -9,8 +9,10 @@ from urllib.parse import unquote
 from ropewalk.federation.readers.drafts import Drafts
 from ropewalk.federation.readers.growing import SECTIONS, Change
 from ropewalk.federation.readers.json_text import parse_json
+from ropewalk.federation.readers.rabbitmq.admin import DECLARE, ENTRY, VALUED, Asked, asked, spoken
 from ropewalk.federation.readers.shell import Word
 from ropewalk.federation.showing import label
+from ropewalk.federation.yaml_text import Parsed
 from ropewalk.findings import Where
 
 CHANGES = {
@@ -28,6 +30,7 @@ _WITH_VALUE = {
     *("-d", "--depth", "--ssl-ca-cert-file", "--ssl-key-file", "--ssl-cert-file"),
 }
 _API = re.compile(r"\A(?:https?://)?(?:[^/@]*@)?([^/]*)/(?:[^?]*?/)?api/([^?]+)")
+_SHORT = re.compile(r"-([afgiIjklLnNOqrRsSvVZ#0-6]*)([XdHuowmTE])(.*)", re.DOTALL)
 _DATA = ("-d", "--data", "--data-raw", "--data-binary", "--data-ascii", "--json")
 _CURL_WITH_VALUE = {
     *("-u", "--user", "-H", "--header", "-X", "--request", "-o", "--output", "--retry", "-m"),
@@ -48,6 +51,11 @@ class Said:
         """What an option says, under any of its names."""
         found = next((self.options[one] for one in names if one in self.options), None)
         return None if found is None else found.text
+
+    def without_unknown(self) -> "Said":
+        """Without `$OPTIONS` before the command that nobody knows here."""
+        known = next((i for i, one in enumerate(self.words) if one.text[:1] != "$"), 0)
+        return Said(self.words[known:], self.options)
 
     def text(self, at: int) -> str:
         """A word, or nothing."""
@@ -83,7 +91,7 @@ class Teller:
 
     def ctl(self, words: Sequence[Word]) -> tuple[str, str, Iterator[Change]]:
         """Of a command of rabbitmqctl its node, its verb, and what it changes there."""
-        given = said(words, _WITH_VALUE)
+        given = said(words, _WITH_VALUE).without_unknown()
         return given.option("-n", "--node") or "", given.text(0), self._ctl(given)
 
     def _ctl(self, given: Said) -> Iterator[Change]:
@@ -141,6 +149,8 @@ class Teller:
     def _json(self, word: Word) -> tuple[Any, dict[int, dict[str | int, int]]] | None:
         """A value that is written as JSON in a word, with lines of the file."""
         parsed = parse_json(word.text)
+        if parsed.faults:
+            parsed = self._lenient(word, parsed)
         for fault in parsed.faults[:1]:
             where = Where(self.file, word.line + fault.line - 1)
             message = f"its value is no JSON: {fault.message}"
@@ -158,45 +168,73 @@ class Teller:
         }
         return parsed.value, inner
 
+    def _lenient(self, word: Word, parsed: Parsed) -> Parsed:
+        """The same as older RabbitMQ took it, with single quotes and commas at the end."""
+        again = parse_json(_LENIENT.sub(_stricter, word.text))
+        if again.faults:
+            return parsed
+        fault = parsed.faults[0]
+        message = f"its value is no JSON, which newer RabbitMQ refuses: {fault.message}"
+        self.drafts.warn(Where(self.file, word.line + fault.line - 1), "C020", message)
+        return again
+
     # --- rabbitmqadmin ------------------------------------------------------------------------
 
     def admin(self, words: Sequence[Word]) -> tuple[str, str, Iterator[Change]]:
         """Of a command of rabbitmqadmin its server, its verb, and what it changes there."""
-        given = said(words, _WITH_VALUE | {f"--{one}" for one in _ENTRY})
+        given = said(words, _WITH_VALUE | VALUED | {f"--{one}" for one in ENTRY})
+        given = given.without_unknown()
         host, port = given.option("-H", "--host") or "", given.option("-P", "--port") or ""
-        return _server(host, port), given.text(0), self._admin(given)
+        line = given.words[0].line if given.words else 1
+        wanted = asked(given.text(0), given.text(1), given.options, line)
+        verb = DECLARE if wanted else spoken(given.text(0), given.text(1))
+        made = self._admin(given, wanted, line) if wanted else iter(())
+        return _server(host, port), verb, made
 
-    def _admin(self, given: Said) -> Iterator[Change]:
-        if given.text(0) not in ("declare", "delete") or len(given.words) < 2:
-            return
-        section, gone = _DECLARED.get(given.text(1), ""), given.text(0) == "delete"
-        if not section:
-            return
-        line = given.words[0].line
-        entry: dict[str, Any] = {} if section == "vhosts" else {"vhost": "/"}
+    def _admin(self, given: Said, wanted: Asked, line: int) -> Iterator[Change]:
+        entry: dict[str, Any] = {} if wanted.section in _WITHOUT_VHOST else {"vhost": "/"}
         if vhost := given.option("-V", "--vhost"):
             entry["vhost"] = vhost
-        pairs = [(*one.text.partition("=")[::2], one.line) for one in given.words[2:]]
-        options = given.options.items()
-        pairs += [(key[2:], one.text, one.line) for key, one in options if key[2:] in _ENTRY]
         inner: dict[int, dict[str | int, int]] = {}
-        for key, value, at in pairs:
-            name = _ENTRY.get(key, key)
+        if wanted.component:
+            entry["component"] = wanted.component
+            value = {key: _plain(key, one.text) for key, one in wanted.value.items()}
+            entry["value"] = value
+            inner[id(value)] = {key: one.line for key, one in wanted.value.items()}
+        for key, word in self._pairs(given, wanted):
+            name = ENTRY.get(key, key)
             if name in ("value", "definition", "arguments"):
-                read = self._json(Word(value, at))
+                read = self._json(word)
                 if read is None:
                     return
                 entry[name] = read[0]
                 inner.update(read[1])
             else:
-                entry[name] = _plain(name, value)
-        yield Change(section, entry, self.file, line, inner, gone)
+                entry[name] = _plain(name, word.text)
+        yield Change(wanted.section, entry, self.file, line, inner, wanted.gone)
+
+    def _pairs(self, given: Said, wanted: Asked) -> Iterator[tuple[str, Word]]:
+        """Keys and values, as `key=value` or as options."""
+        for one in given.words[2:]:
+            key, equals, value = one.text.partition("=")
+            if not equals:
+                message = "rabbitmqadmin refuses a word without =: write key=value"
+                self.drafts.fault(Where(self.file, one.line), "C005", message)
+            yield key, Word(value, one.line)
+        for key, one in given.options.items():
+            if key[2:] in ENTRY and key[2:] not in wanted.value:
+                yield key[2:], one
 
     # --- the management API -------------------------------------------------------------------
 
-    def http(self, words: Sequence[Word]) -> tuple[str, Iterator[Change]] | None:
+    def http(
+        self, words: Sequence[Word], stdin: Word | None = None
+    ) -> tuple[str, Iterator[Change]] | None:
         """Of a request to the management API its server and what it changes; None if it is none."""
         given = said([part for one in words for part in _apart(one)], _CURL_WITH_VALUE)
+        for key in _DATA:
+            if stdin is not None and given.option(key) == "@-":
+                given.options[key] = stdin
         for word in given.words:
             if found := _API.match(word.text):
                 host, _, port = found[1].partition(":")
@@ -210,6 +248,10 @@ class Teller:
         what, names = steps[0], steps[1:]
         if method not in ("PUT", "POST", "DELETE") or what not in (*_PLACES, "definitions"):
             return
+        if data is not None and data.text == "@-":
+            where, why = Where(self.file, data.line), "they are not in this file"
+            self.drafts.aside(where, "a request with data that another command gives", why)
+            return
         if data is not None and data.text.startswith("@"):
             name = label(data.text[1:])
             message = f"a request with data in a file: read {name} as well"
@@ -219,7 +261,8 @@ class Teller:
             yield from self._loaded(data)
             return
         keys = _PLACES[what]
-        if len(names) < len([one for one in keys if one != "routing_key"]):
+        # More names are what is done with it: /api/queues/VHOST/NAME/get.
+        if not len(keys) - ("routing_key" in keys) <= len(names) <= len(keys):
             return
         read = self._json(data) if data is not None and data.text else ({}, {})
         if read is None or not isinstance(read[0], dict):
@@ -248,28 +291,6 @@ class Teller:
                     yield Change(section, entry, self.file, lines.get(i, 1), inner)
 
 
-_DECLARED = {
-    "vhost": "vhosts",
-    "exchange": "exchanges",
-    "queue": "queues",
-    "binding": "bindings",
-    "policy": "policies",
-    "operator_policy": "operator_policies",
-    "parameter": "parameters",
-}
-_ENTRY = {
-    **{one: one for one in ("name", "vhost", "type", "durable", "internal", "arguments")},
-    **{one: one for one in ("source", "destination", "pattern", "definition", "priority")},
-    **{one: one for one in ("component", "value", "auto_delete", "destination_type")},
-    "routing_key": "routing_key",
-    "routing-key": "routing_key",
-    "destination-type": "destination_type",
-    "auto-delete": "auto_delete",
-    "apply-to": "apply-to",
-    "applies-to": "apply-to",
-    "apply_to": "apply-to",
-}
-"""What rabbitmqadmin calls the keys of an entry: `key=value` in version 1, `--key value` in 2."""
 _PLACES: Mapping[str, tuple[str, ...]] = {
     "vhosts": ("name",),
     "global-parameters": ("name",),
@@ -287,29 +308,44 @@ _ENDS = {"q": "queue", "e": "exchange"}
 _VARIABLE = re.compile(r"\$\w+|\$\{[^}]*\}|\$\([^\"]*?\)|\{\{.*?\}\}|<\w+>")
 
 
+_LENIENT = re.compile(r'"(?:\\.|[^"\\])*"|\'((?:\\.|[^\'\\])*)\'|,(?=\s*[\]}])', re.DOTALL)
+
+
+def _stricter(found: re.Match[str]) -> str:
+    if found[0] == ",":
+        return ""
+    return found[0] if found[1] is None else f'"{found[1]}"'
+
+
 def _broken(text: str) -> bool:
     """Whether a text is no JSON even if its variables are filled in."""
     return bool(parse_json(_VARIABLE.sub("0", text)).faults)
+
+
+_USUAL = ("", "15672", "15671", "55672")
+_WITHOUT_VHOST = ("vhosts", "global_parameters")
 
 
 def _server(host: str, port: str) -> str:
     """What a server is called by its management interface; nothing for the usual one here."""
     here = host in ("", "localhost", "127.0.0.1", "::1")
     if here:
-        return "" if port in ("", "15672", "15671", "55672") else f"localhost_{port}"
-    return host
+        return "" if port in _USUAL else f"localhost_{port}"
+    return host if port in (*_USUAL, "80", "443") else f"{host}_{port}"  # another server's
 
 
 def _apart(word: Word) -> list[Word]:
-    """Curl takes a short option's value in the same word: -XPUT."""
-    if re.match(r"-[XdHu][^-\s]", word.text):
-        return [Word(word.text[:2], word.line), Word(word.text[2:], word.line)]
-    return [word]
+    """Curl takes several short options in one word, and a value after the last: -sXPUT."""
+    found = _SHORT.fullmatch(word.text)
+    if not found or not (found[1] or found[3]):
+        return [word]
+    value = [Word(found[3], word.line)] if found[3] else []
+    return [Word(f"-{found[2]}", word.line), *value]
 
 
 def _plain(key: str, value: str) -> Any:
     if key in ("durable", "internal", "auto_delete"):
         return value.lower() == "true"
-    if key == "priority" and re.fullmatch(r"-?\d{1,9}", value):
+    if key in ("priority", "max-hops") and re.fullmatch(r"-?\d{1,9}", value):
         return int(value)
     return value

@@ -19,10 +19,13 @@ from ropewalk.findings import Where
 _MODELLED = {"source", "sources", "destination", "destinations", "queue", "ack_mode"}
 _ENDS = {"protocol", "uris", "broker", "brokers", "declarations", "queue"}
 _FIELDS = {"publish_fields", "source_address", "target_address"}
-_OLD_FEDERATION = {"exchanges", "upstreams", "upstream_sets", "connections"}
+_OLD_FEDERATION = {
+    *("exchanges", "upstreams", "upstream_sets", "connections", "upstream", "upstream_set"),
+    *("policies", "queues"),
+}
 _NO_FEDERATION = (
-    "federation that is set here counts up to RabbitMQ 2.8 only: later ones fetch nothing by it: "
-    "write upstreams and policies, and read them in definitions.json"
+    "federation that is set here counts up to RabbitMQ 2.8 at most: later ones fetch nothing by "
+    "it: write upstreams and policies, and read them in definitions.json"
 )
 
 

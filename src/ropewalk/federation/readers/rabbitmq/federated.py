@@ -117,6 +117,9 @@ def _link(
     if far is None or hops is None:
         return None
     theirs = _their_exchange(cluster, chosen) or exchange
+    if far is space and theirs != exchange:
+        _within(cluster, exchange, theirs, chosen)
+        return None
     if isinstance(far, Space):
         _tell_self(cluster, space, exchange, far, theirs, chosen)
         far.active.setdefault(theirs)
@@ -144,6 +147,13 @@ def _link(
         },
     )
     return bridge, target
+
+
+def _within(cluster: Cluster, exchange: str, theirs: str, chosen: Chosen) -> None:
+    # Such a link counts hops and not places: neither a binding nor a bridge between brokers does.
+    what = f"upstream {label(chosen.upstream.name)} within one virtual host"
+    why = f"it copies {label(theirs)} to {label(exchange)} there, and goes to no other broker"
+    cluster.drafts.aside(chosen.upstream.where, what, why)
 
 
 def _tell_self(

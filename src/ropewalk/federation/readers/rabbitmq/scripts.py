@@ -11,13 +11,16 @@ from dataclasses import dataclass, field
 
 from ropewalk.federation.readers.drafts import Drafts
 from ropewalk.federation.readers.growing import Change
+from ropewalk.federation.readers.rabbitmq.admin import DECLARE
 from ropewalk.federation.readers.rabbitmq.commands import CHANGES, LOADS, Teller
+from ropewalk.federation.readers.rabbitmq.targets import host_of, short_names, target
 from ropewalk.federation.readers.shell import Command, Shell, Word
 from ropewalk.federation.showing import label
 from ropewalk.findings import Where
 
 OWN = ""
 """The server that a script belongs to."""
+_NODE = "RABBITMQ_NODENAME"
 DEPTH = 4
 """Scripts within scripts: `ssh north "docker exec rabbit bash -c '...'"`."""
 _TOOL = re.compile(
@@ -29,14 +32,6 @@ _LOOKS = re.compile(
     r"|^(?!\s*#).*/api/(?:parameters|policies|definitions|exchanges)\b",
     re.MULTILINE,
 )
-_LOCAL = ("", "localhost", "127.0.0.1")
-_LOGINS = re.compile(r"user|permission|password|credential|auth")
-_EXEC = ("docker", "podman", "nerdctl", "docker-compose", "kubectl", "oc", "lxc", "incus")
-_EXEC_WITH_VALUE = {
-    *("-u", "--user", "-e", "--env", "-w", "--workdir", "-n", "--namespace", "-c", "--container"),
-    *("--index", "-f", "--file", "-p", "--project-name", "--context", "--env-file", "--kubeconfig"),
-}
-_SSH_WITH_VALUE = {"-i", "-p", "-l", "-o", "-F", "-J", "-L", "-R"}
 
 
 def is_script(text: str) -> bool:
@@ -55,6 +50,14 @@ class Script:
     changes: dict[str, list[Change]] = field(default_factory=dict)
     joined: dict[str, str] = field(default_factory=dict)
 
+    def shortened(self) -> "Script":
+        """With the names that servers have in the end."""
+        names = short_names([*self.changes, *self.joined])
+        changes: dict[str, list[Change]] = {}
+        for one, found in self.changes.items():
+            changes.setdefault(names[one], []).extend(found)
+        return Script(changes, {names[one]: other for one, other in self.joined.items()})
+
 
 def read_script(text: str, file: str, drafts: Drafts) -> Script:
     """Follow a script; what of it changes nothing that is modelled is told."""
@@ -65,7 +68,7 @@ def read_script(text: str, file: str, drafts: Drafts) -> Script:
     for line in shell.odd[:5]:
         drafts.aside(Where(file, line), "what stands here", "it is no shell that can be followed")
     follower.tell()
-    return follower.script
+    return follower.script.shortened()
 
 
 @dataclass(slots=True)
@@ -79,14 +82,23 @@ class _Follower:
     def follow(self, command: Command, shell: Shell, server: str, depth: int) -> None:
         words = command.words
         at = next((i for i, one in enumerate(words) if _TOOL.match(one.text)), None)
-        outer = _target(words if at is None else words[:at]) or server
-        if at is not None:
-            self._tool(words[at], words[at + 1 :], outer, command.stdin)
+        if any(one.text.rpartition("/")[2] in _ON_FILES for one in words[:at]):
+            return
+        outer = target([one.text for one in (words if at is None else words[:at])], server)
+        if at is not None and depth < DEPTH and _quoted_again(words, at):
+            # The shell at the other end of ssh reads the words once more.
+            text = " ".join(one.text for one in words[at:])
+            for inner in shell.commands(text, words[at].line):
+                self.follow(inner, shell, outer, depth + 1)
+        elif at is not None:
+            # What the script says of its own surroundings does not count in a container.
+            node = command.variable(_NODE, shell) if outer == server else ""
+            self._tool(words[at], words[at + 1 :], host_of(node) or outer, command.stdin)
         elif words[0].text.startswith("$") and any(one.text in CHANGES for one in words[1:]):
             self._tool(Word("rabbitmqctl", words[0].line), words[1:], outer, None)
-        elif request := self._request(words):
+        elif request := self._request(command):
             host, made = request
-            self._make(host or server, made)
+            self._make(host or outer, made)
         else:
             self._within(command, shell, outer, depth)
 
@@ -99,25 +111,25 @@ class _Follower:
                 for inner in shell.commands(one.text, one.line):
                     self.follow(inner, shell, server, depth + 1)
 
-    def _request(self, words: Sequence[Word]) -> tuple[str, Iterator[Change]] | None:
-        if not any(one.text.rpartition("/")[2] == "curl" for one in words):
+    def _request(self, command: Command) -> tuple[str, Iterator[Change]] | None:
+        if not any(one.text.rpartition("/")[2] == "curl" for one in command.words):
             return None
-        return self.teller.http(words)
+        return self.teller.http(command.words, command.stdin)
 
     def _tool(self, tool: Word, words: Sequence[Word], server: str, stdin: Word | None) -> None:
         if "admin" in tool.text:
             named, verb, made = self.teller.admin(words)
         else:
             node, verb, made = self.teller.ctl(words)
-            named = _host_of(node)
+            named = host_of(node)
         server = named or server
         self._make(server, made)
         if verb == "join_cluster":
             self._join(server, words)
         elif verb in LOADS:
             self._loads(server, words[-1], stdin)
-        elif verb and verb not in (*CHANGES, "declare", "delete"):
-            kind = "who may log in" if _LOGINS.search(verb) else _RUN
+        elif verb and verb not in (*CHANGES, DECLARE):
+            kind = next(why for sign, why in _OTHERS if sign.search(verb))
             self._others.setdefault(kind, (tool.line, {}))[1][label(verb)] = None
 
     def _make(self, server: str, changes: Iterator[Change]) -> None:
@@ -126,7 +138,7 @@ class _Follower:
             self.script.changes.setdefault(server, []).extend(made)
 
     def _join(self, server: str, words: Sequence[Word]) -> None:
-        other = next((_host_of(one.text) for one in words if "@" in one.text), "")
+        other = next((host_of(one.text) for one in words if "@" in one.text), "")
         if other and other != server and "$" not in other:
             self.script.joined[server] = other
 
@@ -134,8 +146,12 @@ class _Follower:
         if stdin is not None:
             self._make(server, self.teller.loaded(stdin))
         else:
-            what = f"definitions of {label(name.text)}"
-            why = "they are another file: read it as well"
+            what, why = (
+                f"definitions of {label(name.text)}",
+                "they are another file: read it as well",
+            )
+            if name.text in ("-", "--stdin"):
+                what, why = "definitions that another command gives", "they are not in this file"
             self.drafts.aside(Where(self.file, name.line), what, why)
 
     def tell(self) -> None:
@@ -144,44 +160,22 @@ class _Follower:
             self.drafts.aside(Where(self.file, line), ", ".join(list(verbs)[:12]), why)
 
 
-_RUN = "it changes nothing of where messages go"
+_OTHERS = (
+    (re.compile(r"user|permission|password|credential|auth"), "who may log in"),
+    (
+        re.compile(r"^(?:\w*policies|federation|shovels?|parameters) (?!list|get|show|help)"),
+        "it changes what is there already, and that is not followed: read an export as well",
+    ),
+    (re.compile(""), "it changes nothing of where messages go"),
+)
+"""Why a command is not modelled, by its name."""
+_ON_FILES = ("cp", "mv", "ln", "rm", "chmod", "chown", "install", "which", "wget", "scp", "rsync")
+"""Commands for which a tool of RabbitMQ is a file."""
 _SPEAKERS = ("echo", "printf", "cat", "log", "info", "read", "grep", "sed", "awk")
 """Commands whose words are for people, or for files."""
 
 
-def _target(words: Sequence[Word]) -> str:
-    """The machine or container that a command is sent to; the innermost of several."""
-    found = ""
-    for i, one in enumerate(words):
-        name = one.text.rpartition("/")[2]
-        rest = [each.text for each in words[i + 1 :]]
-        if name in _EXEC and "exec" in rest:
-            found = _first(rest[rest.index("exec") + 1 :], _EXEC_WITH_VALUE) or found
-        elif name == "ssh" and (i == 0 or words[i - 1].text != "vagrant"):
-            found = _first(rest, _SSH_WITH_VALUE).rpartition("@")[2] or found
-        elif name == "vagrant" and rest[:1] == ["ssh"]:
-            found = _first(rest[1:], set()) or found
-    return found.partition("/")[2] if found.startswith(("pod/", "deploy/", "sts/")) else found
-
-
-def _first(words: Sequence[str], with_value: set[str]) -> str:
-    """The first word that is neither an option nor the value of one."""
-    left = iter(words)
-    for one in left:
-        if one in with_value:
-            next(left, None)
-        elif not one.startswith("-"):
-            return one
-    return ""
-
-
-def _host_of(node: str) -> str:
-    """A node's machine: `rabbit@north` runs on north; on this machine nodes have their own names.
-
-    >>> _host_of("rabbit@north.example.net"), _host_of("hare"), _host_of("hare@localhost")
-    ('north.example.net', 'hare', 'hare')
-    """
-    name, _, host = node.partition("@")
-    if host in _LOCAL:
-        return "" if name == "rabbit" else name
-    return host
+def _quoted_again(words: Sequence[Word], at: int) -> bool:
+    """Whether a word for ssh has quotes within its quotes."""
+    over = any(one.text.rpartition("/")[2] == "ssh" for one in words[:at])
+    return over and any(re.fullmatch(r"'.*'|\".*\"", one.text, re.DOTALL) for one in words[at:])

@@ -1,0 +1,71 @@
+"""Files that hold or make brokers' configurations and are none themselves: what to do with them."""
+
+import re
+from pathlib import Path
+
+from ropewalk.federation.readers.rabbitmq.scripts import is_script
+
+SCRIPTS = (".sh", ".bash", ".ksh", ".zsh")
+PROSE = (".md", ".markdown", ".rst", ".adoc")
+_YAML = (".yaml", ".yml")
+_COMPOSE = re.compile(r"^services:.*?^\s+[\"']?(?:image|build)[\"']?\s*:", re.MULTILINE | re.DOTALL)
+_VALUES = re.compile(r"^(?:nats|natsbox|natsBox|rabbitmq|mosquitto|replicaCount)\s*:", re.MULTILINE)
+_WRITES = re.compile(
+    r"^[^#\n]*\b(?:cat|tee)\b[^\n]*<<|^[^#\n]*=\s*<<[-~]?[A-Z_]+[ \t]*$", re.MULTILINE
+)
+"""Commands, and settings of tools, that write a text to a file."""
+_PLAIN = (".json", ".conf", ".config", ".cfg", *SCRIPTS)
+_TOOLS = re.compile(
+    r"\brabbitmq_(?:parameter|policy|operator_policy|federation_upstream|shovel|exchange|binding|"
+    r"queue|vhost)s?[\"']?\s*[:\"'{]|^apiVersion:\s*rabbitmq\.com/",
+    re.MULTILINE,
+)
+"""Ansible, Terraform, Puppet, and what operators in Kubernetes are given."""
+_OURS = re.compile(r"^[\"']?(?:federation|asyncapi)[\"']?\s*:", re.MULTILINE)
+
+
+def foreign(path: Path, text: str) -> str | None:
+    r"""What a file is that is no configuration, and the next step; None if it may be one.
+
+    >>> foreign(Path("compose.yaml"), "services:\n  a:\n    image: nats\n").partition(":")[0]
+    'it is a Compose file'
+    """
+    suffix = path.suffix.lower()
+    if suffix not in _PLAIN and (what := for_rabbitmq(text)) is not None:
+        return what
+    if suffix in PROSE:
+        return f"it is a text for people: {_EACH}"
+    writes = suffix not in (*_YAML, ".json") and _WRITES.search(text)
+    if suffix in SCRIPTS or text.startswith("#!") or writes:
+        return f"it is a script: {_EACH.replace('shows', 'writes')}"
+    if suffix not in _YAML or _OURS.search(text):
+        return None
+    if _COMPOSE.search(text):
+        return "it is a Compose file: read the configurations that it mounts into its containers"
+    if _VALUES.search(text):
+        return (
+            "it is values of a Helm chart: run helm template, and read the configuration it makes"
+        )
+    return None
+
+
+def for_rabbitmq(text: str) -> str | None:
+    """What a text is that sets up RabbitMQ, and is no script of commands for it.
+
+    >>> for_rabbitmq("kind: Shovel"), for_rabbitmq("rabbitmq_parameter: {}").partition(":")[0]
+    (None, 'it is for a tool that sets up RabbitMQ')
+    """
+    if _TOOLS.search(text):
+        return (
+            "it is for a tool that sets up RabbitMQ: run it, and read what "
+            "`rabbitmqctl export_definitions FILE` writes then"
+        )
+    if is_script(text):
+        return (
+            "it has commands for RabbitMQ, and is no shell script: save these in a file that ends "
+            "in .sh, and read that"
+        )
+    return None
+
+
+_EACH = "save each configuration that it shows as a file of its own, and read these"
