@@ -82,7 +82,36 @@ def test_links_and_bridges_that_carry_the_same_topic_deliver_twice() -> None:
 def test_a_hop_limit_that_is_too_small_is_told_at_its_bridge() -> None:
     limited = bridged(over("a", "b"), over("b", "c", max_hops=1))
     (found,) = verify(limited, failures=[]).findings
-    assert (found.code, "max_hops" in found.message) == ("V004", True)
+    assert (found.code, "write 2 at bridge 2 of b" in found.message) == ("V004", True)
+
+
+@given(st.integers(0, 2**32))
+@settings(max_examples=80)
+def test_limits_that_are_told_would_do_and_one_less_would_not(seed: int) -> None:
+    rng = Random(seed)
+    pairs = [(a, b) for a, b in product("abcd", repeat=2) if a != b]
+    some = rng.sample(pairs, rng.randint(2, 8))
+    kinds = [rng.choice(["bridge", "federation", "binding"]) for _ in some]
+    federation = bridged(
+        *(
+            over(*ends, name=f"n{i}", kind=kind, max_hops=rng.choice([1, 2, 3]))
+            for i, (ends, kind) in enumerate(zip(some, kinds, strict=True))
+        )
+    )
+    for found in verify(federation, failures=[]).findings:
+        if found.code != "V004":
+            continue
+        told = [one.split(" of ")[0] for one in found.message.split("write ")[1].split(", ")]
+        needed = {int(one.split(" n")[1]): int(one.split()[0]) for one in told}
+        assert needed
+        # Bindings count no hops, so with them a longer way may need less than the shortest.
+        for less in (0,) if "binding" in kinds else (0, 1):
+            bridges = tuple(
+                replace(one, max_hops=needed.get(i, (one.max_hops or 9) + less) - less)
+                for i, one in enumerate(federation.bridges)
+            )
+            again = flood(Bridges(replace(federation, bridges=bridges)), "a", "t")
+            assert ("c" in again.brokers) != bool(less), (federation.bridges, found.message)
 
 
 def test_patterns_and_directions_that_do_not_match_leave_a_gap() -> None:

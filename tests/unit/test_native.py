@@ -192,10 +192,21 @@ def test_addresses_mean_brokers_by_name_by_port_or_by_what_the_user_says(tmp_pat
         "odd": "10.0.0.7",
     }
     assert [one.code for one in read.findings if one.code == "C011"] == ["C011"]
-    write("said.map", "brokers: {'10.0.0.7:1999': hub}\n")
-    said = read_native([tmp_path], mapping=tmp_path / "said.map")
+    write("map.yaml", "brokers: {'10.0.0.7:1999': hub}\n")
+    said = read_native([tmp_path], mapping=tmp_path / "map.yaml")
     assert {one.to for one in said.federation.bridges} == {"hub"}
-    assert not [one for one in said.findings if one.code == "C011"]
+    assert not [one for one in said.findings if one.code in ("C011", "C013")]
+
+
+def test_a_folder_with_too_many_files_is_refused_not_cut(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = conf(tmp_path)
+    for i in range(3):
+        write(f"{i}/mosquitto.conf", "listener 1883\n")
+    monkeypatch.setattr("ropewalk.federation.readers.sources.MAX_FILES", 2)
+    with pytest.raises(ConfigurationError, match="3 files, and 2 at most"):
+        read_native([tmp_path])
 
 
 def test_included_files_belong_to_their_broker(tmp_path: Path) -> None:

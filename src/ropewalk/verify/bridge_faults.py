@@ -1,19 +1,20 @@
 """What is wrong with bridges: loops, copies and gaps, with the ways that messages take."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from ropewalk.federation.arrays import broker_of
+from ropewalk.federation.facts import Federation
 from ropewalk.federation.names import Failure
 from ropewalk.federation.topics import common
 from ropewalk.findings import Finding, Severity
 from ropewalk.routing.ground import connected_parts
 from ropewalk.verify.arcs import parts
 from ropewalk.verify.asked import Asked, Fates, Other
-from ropewalk.verify.flood import SOURCE, Flood, Place
-from ropewalk.verify.floods import Floods, Pair
+from ropewalk.verify.flood import COUNTED, SOURCE, Flood, Place
+from ropewalk.verify.floods import Floods, Pair, bridge_words
 from ropewalk.verify.leaf_circles import circles
 from ropewalk.verify.verdicts import Verdict
 
@@ -210,20 +211,25 @@ def _gaps(
             if apart or floods.down or (now_at, now_to) in alike:
                 continue
             alike.add((now_at, now_to))
-        yield _gap(floods, now_at, now_to, t, fate)
+        name = floods.name_with(fate, source, to, floods.topics[t])
+        yield _gap(floods, (now_at, now_to, t), name, fate)
 
 
-def _gap(floods: Floods, source: str, to: str, t: int, fate: Verdict) -> Finding:
+def _gap(floods: Floods, pair: Pair, name: str, fate: Verdict) -> Finding:
+    source, to, t = pair
     federation = floods.federation
     topic = floods.topics[t]
     assumed = federation.topics[topic].assumed
-    found = floods.of(source, floods.owed(topic, to)[0])
+    found = floods.of(source, name)
     furthest = max(found.came_from, key=lambda one: len(found.way(one)))
     where = federation.where("topics", t)
     code, why = "V014", "no bridge carries it on"
+    needed: dict[int, int] = {}
     if fate == Verdict.TOO_LONG:
-        code, why = "V004", "max_hops of a bridge holds it back"
-        where = federation.where("bridges", min(found.stopped, default=0), "max_hops")
+        needed = _hops_needed(floods, source, to, name)
+        code, why = "V004", f"max_hops holds it back{_listed(federation, needed)}"
+        first = next(iter([*needed, *sorted(found.stopped)]), 0)
+        where = federation.where("bridges", first, "max_hops")
     way = found.way(furthest)
     message = f"{topic} from {source} does not reach {to}{floods.when}: {why}; {_shown(way)}"
     witness = {
@@ -233,10 +239,39 @@ def _gap(floods: Floods, source: str, to: str, t: int, fate: Verdict) -> Finding
         "failure": str(Failure(brokers=frozenset(floods.down))),
         "reached": sorted(found.brokers),
         "bridges": crossed(floods, way),
-        "replay": replay_of(floods, "gap", found, to, floods.owed(topic, to)[:1]),
+        "replay": replay_of(floods, "gap", found, to, [name]),
     }
+    if needed:
+        witness["max_hops"] = [
+            {"at": str(federation.where("bridges", i, "max_hops")), "needed": hops}
+            for i, hops in needed.items()
+        ]
     severity: Severity = "warning" if assumed and code == "V014" else "error"
     return Finding(code, message + over(floods, way), where, severity, witness)
+
+
+def _hops_needed(floods: Floods, source: str, to: str, name: str) -> dict[int, int]:
+    """Bridges of a shortest way whose limits are too low for it, and what each of them needs."""
+    free = floods.unlimited().of(source, name)
+    wanted = floods.subscribed.get(to)
+    at = [one for one in free.came_from if one.broker == to]
+    ends = [one for one in at if wanted is not None and wanted.holding(one.name)] or at
+    needed: dict[int, int] = {}
+    hops = 0
+    for place in free.way(ends[0])[1:] if ends else ():
+        bridge = floods.federation.bridges[place.bridge]
+        if bridge.max_hops is not None and bridge.max_hops <= hops:
+            needed[place.bridge] = hops + 1
+        hops += bridge.kind in COUNTED
+    return needed
+
+
+def _listed(federation: Federation, needed: Mapping[int, int]) -> str:
+    if not needed:
+        return ""
+    some = [f"{hops} at {bridge_words(federation, i)}" for i, hops in needed.items()]
+    more = f" and more at {len(some) - SHOWN} others" if len(some) > SHOWN else ""
+    return f": write {', '.join(some[:SHOWN])}{more}"
 
 
 def _unserved(floods: Floods) -> Iterator[Finding]:

@@ -10,8 +10,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
+from ropewalk.federation.bridges import BridgeKind
 from ropewalk.federation.facts import Federation
 from ropewalk.federation.topics import common
 from ropewalk.verify.arcs import Layout, Leaving
@@ -33,6 +34,8 @@ KEPT_FROM: Mapping[str, frozenset[str]] = {
     "import": frozenset(("route", "gateway")),
 }
 """What came by a connection of one kind is not carried on by those kinds."""
+COUNTED = frozenset(get_args(BridgeKind)) - {"shovel", "binding"}
+"""Crossing a bridge of these kinds is a hop."""
 
 
 class Place(NamedTuple):
@@ -160,7 +163,7 @@ class Bridges:
                 continue
             if bridge.kind in ("federation", "leaf"):
                 served.add(goal)
-            if bridge.kind not in ("shovel", "binding"):
+            if bridge.kind in COUNTED:
                 hops = min(hops + 1, self.most)
             grown = place.grown + (len(name) > len(place.name))
             yield Place(arc.far, name, arc.number, hops, grown, seen)

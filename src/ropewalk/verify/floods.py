@@ -156,6 +156,13 @@ class Floods:
             return Verdict.CUT  # nobody asked bridges to survive this
         return worst
 
+    def name_with(self, fate: Verdict, source: str, to: str, topic: str) -> str:
+        """A name that a topic stands for and that has this fate; the first one if none has."""
+        now_at, now_to = self.home(source, "publishers"), self.home(to, "subscribers")
+        names = self.owed(topic, to)
+        ends = (now_at or source, now_to or to, to)
+        return next((one for one in names if self._fate(*ends, one) == fate), names[0])
+
     def owed(self, topic: str, to: str) -> list[str]:
         """Examples of names that a topic's publishers owe to subscribers at a broker."""
         wanted = self.subscribed.get(to)

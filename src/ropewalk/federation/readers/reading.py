@@ -110,7 +110,8 @@ def read_native(
     if known:
         said = said or Said()
         said = replace(said, brokers={**known, **said.brokers})
-    read = list(sources(files, drafts, family=family))
+    beside_them = Path(mapping) if mapping is not None and Path(mapping).is_file() else None
+    read = list(sources(files, drafts, family=family, without=beside_them))
     natives = _drafted(read, drafts, said)
     if not drafts.faults and not drafts.brokers and not drafts.topics:
         drafts.fault(Where(str(files[0]) if files else ""), "C008", _nothing(natives))

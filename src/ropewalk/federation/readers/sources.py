@@ -48,9 +48,16 @@ class Read:
 
 
 def sources(
-    paths: Iterable[Path], drafts: Drafts, *, family: Family | None = None
+    paths: Iterable[Path],
+    drafts: Drafts,
+    *,
+    family: Family | None = None,
+    without: Path | None = None,
 ) -> Iterator[Read]:
-    """Every file that is somebody's configuration; why others are not is noted."""
+    """Every file that is somebody's configuration; why others are not is noted.
+
+    `without` is a file that is something else, as the caller knows.
+    """
     passed_over: dict[Path, list[str]] = {}
     for path in paths:
         if not path.is_dir():
@@ -58,7 +65,9 @@ def sources(
             if one is not None:
                 yield one
             continue
-        for file in _files(path):
+        for file in _files(path, drafts):
+            if without is not None and file.samefile(without):
+                continue
             one = _read(file, drafts, family, asked=False)
             if one is not None:
                 yield one
@@ -72,13 +81,16 @@ def sources(
         drafts.note(Where(str(folder)), "C013", message)
 
 
-def _files(folder: Path) -> list[Path]:
+def _files(folder: Path, drafts: Drafts) -> list[Path]:
     found = [
         path
         for path in sorted(folder.rglob("*"))
         if path.is_file()
         and not any(part.startswith(".") for part in path.relative_to(folder).parts)
     ]
+    if len(found) > MAX_FILES:
+        what = f"it holds {len(found):,} files, and {MAX_FILES:,} at most are looked at"
+        drafts.fault(Where(str(folder)), "C001", f"{what}: name the folders of the brokers")
     return found[:MAX_FILES]
 
 

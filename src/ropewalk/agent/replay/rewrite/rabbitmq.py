@@ -184,7 +184,7 @@ class _Writer:
             port = self.doors.ports[self.actor.name]["client"]
             return f"amqp://{parts.path}", server, port
         if parts.username or parts.query or parts.scheme == "amqps":
-            self.notes.add("users, TLS and options of addresses", _LOGINS)
+            self.notes.add("logins, TLS and options of addresses", _LOGINS)
         server, door = self.doors.door(files_of(self.actor), host, port, "client")
         if server is None:
             self.notes.add(f"address {host}:{port}", "no server of the replay is known by it")
