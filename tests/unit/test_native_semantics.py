@@ -9,6 +9,7 @@ from itertools import permutations
 import pytest
 
 from ropewalk.federation.facts import Bridge, Broker, Federation, Prefixes, Topic
+from ropewalk.report.verification import verification_text
 from ropewalk.verify import verify
 from ropewalk.verify.floods import Floods
 from ropewalk.verify.result import Verification
@@ -216,6 +217,29 @@ def test_a_connection_that_takes_any_address_may_be_at_the_other_one() -> None:
     found = hub_and_sites(choice="any", backup=True).findings
     (gap,) = [one for one in found if one.code == "V014"]
     assert "while leaf up of one is connected to spare" in gap.message
+
+
+def assumed(*bridges: Bridge) -> Verification:
+    """What is assumed of three servers: everybody may send and get everything."""
+    topic = Topic(publishers=tuple("ABC"), subscribers=tuple("ABC"), assumed=True)
+    brokers = {name: Broker() for name in "ABC"}
+    return verify(Federation(name="f", brokers=brokers, bridges=bridges, topics={"#": topic}))
+
+
+def test_gaps_in_what_is_assumed_are_told_and_no_error() -> None:
+    two_routes = assumed(*joined("route", "AB", "BC"))  # a route is one hop
+    assert {(one.code, one.severity) for one in two_routes.findings} >= {("V014", "warning")}
+    assert two_routes.ok
+    assert two_routes.summary["black_holes"] == 2
+    assert "Bridges leave gaps" in verification_text(two_routes, two_routes.summary)
+
+
+def test_what_nothing_joins_was_not_meant_to_be_joined() -> None:
+    exported = replace(joined("import", "BC")[0], direction="in", patterns=("a",))
+    apart = assumed(*joined("route", "AB"), exported)
+    assert "V014" not in {one.code for one in apart.findings}
+    assert apart.summary["black_holes"] == 0
+    assert "Bridges leave gaps" not in verification_text(apart, apart.summary)
 
 
 def test_a_circle_of_leaf_nodes_is_told_with_the_connection_that_closes_it() -> None:

@@ -66,6 +66,8 @@ def _verdict(result: Verification, summary: Mapping[str, Any]) -> str:
         return "Everything that could be delivered is delivered, but not as promised."
     if codes:
         return "The configuration is not right: see the findings."
+    if summary["black_holes"] or summary["too_long"]:
+        return "Bridges leave gaps, which are told above; nothing that was promised is missing."
     if not summary["pairs"]:
         return "There is nothing to deliver: no topic has both a publisher and a subscriber."
     return "Everything that could be delivered is delivered."

@@ -12,7 +12,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from ropewalk.federation.arrays import Ints
+from ropewalk.federation.arrays import Bools, Ints
 from ropewalk.routing.trees import Longs
 from ropewalk.verify.demand import Demand
 from ropewalk.verify.flood import Flood
@@ -40,10 +40,16 @@ class Asked:
     def fates(self, other: Floods) -> Fates:
         """The fates of all pairs while something is other."""
         found = self.usual.copy()
+        self._excuse(found, other)
         touched = set(self.at(other.down))
         for key in self._suspects(other):
             if other.of(*key) is not self.floods.of(*key):
                 touched.update(self.by_flood[key])
+        # Whether a hop limit is to blame depends on where messages would get to without it.
+        free, usually_free = other.unlimited(), self.floods.unlimited()
+        for key, numbers in self._unserved.items() if self.floods.bridges.most else ():
+            if free.of(*key) is not usually_free.of(*key):
+                touched.update(numbers)
         for i in touched:
             found[i] = other.fate(*self._named(i))
         return found
@@ -51,11 +57,36 @@ class Asked:
     def _suspects(self, other: Floods) -> Iterable[Key]:
         """Floods that may be others than usual: the rest is not looked at."""
         if other.connected or other.cut:
-            return {
-                key for one in (*other.connected, *other.cut) for key in self._by_connection[one]
-            }
+            crossing = (self._by_connection[one] for one in (*other.connected, *other.cut))
+            there = (self._by_reached[one] for one in other.turned_ends)
+            return {key for keys in (*crossing, *there) for key in keys}
         by = self._by_met if other.moved else self._by_sender
         return {key for one in other.down for key in by[one]}
+
+    def _excuse(self, found: Fates, other: Floods) -> None:
+        """Of pairs that are not served with nothing failed, whether they would have to be now."""
+        open_to = self._dropped
+        if other.down:
+            found[self._dropped & self._assumed] = Verdict.CUT
+            open_to = self._dropped & ~self._assumed
+        for i in np.flatnonzero(open_to).tolist():
+            excused = other.excused(*self._named(i))
+            found[i] = Verdict.CUT if excused else Verdict.BLACK_HOLE
+
+    @cached_property
+    def _unserved(self) -> Mapping[Key, list[int]]:
+        late = self._dropped | (self.usual == Verdict.TOO_LONG)
+        found = {key: [i for i in of if late[i]] for key, of in self.by_flood.items()}
+        return {key: numbers for key, numbers in found.items() if numbers}
+
+    @cached_property
+    def _dropped(self) -> Bools:
+        return np.isin(self.usual, (Verdict.BLACK_HOLE, Verdict.CUT))
+
+    @cached_property
+    def _assumed(self) -> Bools:
+        topics = self.floods.federation.topics
+        return np.array([topics[self._named(i)[2]].assumed for i in range(len(self.pairs))], bool)
 
     def at(self, brokers: Iterable[str]) -> Ints:
         """The numbers of pairs that have one of some brokers at an end."""
@@ -85,6 +116,10 @@ class Asked:
     def _by_connection(self) -> Mapping[int, list[Key]]:
         connections = self.floods.bridges.connections
         return self._floods_by(lambda one: {connections[i] for i in one.crossed})
+
+    @cached_property
+    def _by_reached(self) -> Mapping[str, list[Key]]:
+        return self._floods_by(lambda one: one.brokers)
 
     @cached_property
     def _by_met(self) -> Mapping[str, list[Key]]:

@@ -11,7 +11,6 @@ from ropewalk.federation.names import Failure
 from ropewalk.federation.topics import common
 from ropewalk.findings import Finding, Severity
 from ropewalk.routing.ground import connected_parts
-from ropewalk.verify.arcs import parts
 from ropewalk.verify.asked import Asked, Fates, Other
 from ropewalk.verify.flood import COUNTED, SOURCE, Flood, Place
 from ropewalk.verify.floods import Floods, Pair, bridge_words
@@ -192,7 +191,6 @@ def _gaps(
 ) -> Iterator[Finding]:
     """Pairs that only bridges could serve, and do not; of topics that nobody stated, one each."""
     alike: set[tuple[str, str]] = set()
-    part: dict[str, str] = {}
     bad = np.isin(fates, (Verdict.BLACK_HOLE, Verdict.TOO_LONG))
     for i in np.flatnonzero(bad).tolist():
         pair, fate = pairs[i], Verdict(int(fates[i]))
@@ -203,12 +201,8 @@ def _gaps(
         now_at = floods.home(source, "publishers") or source
         now_to = floods.home(to, "subscribers") or to
         if floods.federation.topics[floods.topics[t]].assumed:
-            # Brokers that nothing joins have a topic of one name, not one topic; so have accounts
-            # that share no more than what one of them exports.
-            part = part or parts(floods.bridges.leaving, without="import")
-            apart = part.get(now_at, now_at) != part.get(now_to, now_to)
             # What a failure cuts off of them is told by what fails (V015).
-            if apart or floods.down or (now_at, now_to) in alike:
+            if floods.down or (now_at, now_to) in alike:
                 continue
             alike.add((now_at, now_to))
         name = floods.name_with(fate, source, to, floods.topics[t])

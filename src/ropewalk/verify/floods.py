@@ -64,10 +64,18 @@ class Floods:
         """Whether a flood is as it was: what is down now carried nothing of it on."""
         if self.connected or self.cut:
             numbers = {*self.connected, *self.cut}
-            return numbers.isdisjoint(self.bridges.connections[one] for one in old.crossed)
+            if not numbers.isdisjoint(self.bridges.connections[one] for one in old.crossed):
+                return False
+            return self.turned_ends.isdisjoint(old.brokers)
         if not old.met.intersection(self.down):
             return True
         return not self.moved and not old.senders.intersection(self.down)
+
+    @cached_property
+    def turned_ends(self) -> frozenset[str]:
+        """Both ends of connections that are at another address now: messages there may cross."""
+        holders = (self.federation.bridges[number].from_ for number in self.connected)
+        return frozenset(holders).union(self.connected.values())
 
     def other_than(self, usual: "Floods") -> bool:
         """Whether any flood that was made is another than usual: the rest has been told."""
@@ -77,6 +85,17 @@ class Floods:
     def part(self) -> dict[str, str]:
         """Brokers that are joined by bridges, by one that stands for all of them."""
         return parts(self.bridges.leaving)
+
+    @cached_property
+    def _own_part(self) -> dict[str, str]:
+        return parts(self.bridges.leaving, without="import")
+
+    def apart(self, source: str, to: str) -> bool:
+        """Whether a topic of one name is not one topic at two brokers: nothing joins them.
+
+        Accounts of NATS share no more than what one of them exports.
+        """
+        return self._own_part.get(source, source) != self._own_part.get(to, to)
 
     @property
     def when(self) -> str:
@@ -152,9 +171,14 @@ class Floods:
             return Verdict.CUT
         fates = [self._fate(now_at, now_to, to, name) for name in self.owed(topic, to)]
         worst = max(fates, key=lambda one: (one != Verdict.DELIVERED, -one))
-        if worst == Verdict.BLACK_HOLE and self.down and self.federation.topics[topic].assumed:
-            return Verdict.CUT  # nobody asked bridges to survive this
-        return worst
+        dropped = worst == Verdict.BLACK_HOLE
+        return Verdict.CUT if dropped and self.excused(now_at, now_to, topic) else worst
+
+    def excused(self, source: str, to: str, topic: str) -> bool:
+        """Whether bridges need not carry a topic: nobody asked, or nothing joins them any more."""
+        if self.federation.topics[topic].assumed:
+            return bool(self.down) or self.apart(source, to)
+        return bool(self.down) and self.part.get(source, source) != self.part.get(to, to)
 
     def name_with(self, fate: Verdict, source: str, to: str, topic: str) -> str:
         """A name that a topic stands for and that has this fate; the first one if none has."""
@@ -178,8 +202,7 @@ class Floods:
             return Verdict.DELIVERED
         if self.limits and self.arrivals(self.unlimited().of(source, name), to, subscriber):
             return Verdict.TOO_LONG
-        cut = self.down and self.part.get(source, source) != self.part.get(to, to)
-        return Verdict.CUT if cut else Verdict.BLACK_HOLE
+        return Verdict.BLACK_HOLE
 
 
 def _subscribed(federation: Federation) -> dict[str, Patterns]:
