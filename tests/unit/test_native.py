@@ -1,7 +1,11 @@
 """From brokers' own files to verdicts, to real brokers and back to files, through the commands."""
 
 import json
+import os
 import shutil
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -118,6 +122,26 @@ def test_a_prediction_that_is_wrong_is_not_confirmed(ropewalk: Run, tmp_path: Pa
     told = document(ropewalk("verify", str(kept), "--confirm", "--json"))
     (played,) = told["summary"]["replayed"]
     assert not played["confirmed"]
+
+
+def test_a_replay_that_is_told_to_end_leaves_nothing(tmp_path: Path) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "ropewalk",
+        "verify",
+        str(NATIVE / "nats/one-hub"),
+        "--confirm",
+    ]
+    told = subprocess.Popen(
+        command, env={**os.environ, "TMPDIR": str(tmp_path)}, stderr=subprocess.PIPE, text=True
+    )
+    while told.poll() is None and not list(tmp_path.rglob("*.conf")):
+        time.sleep(0.05)
+    told.terminate()
+    _, said = told.communicate(timeout=60)
+    assert (told.returncode, "Traceback" in said) == (130, False), said
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_single_point_of_failure_is_confirmed_on_real_servers(ropewalk: Run) -> None:

@@ -1,7 +1,8 @@
 """Verifying what was read from brokers' own files: what is left out, and the replay of findings."""
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+import signal
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -150,7 +151,18 @@ def _observed(actors: "Sequence[Actor]", scene: "Scene", reading: "Reading") -> 
         return reading.meant.get((file, host, port)) or anywhere.get((host, port))
 
     with TemporaryDirectory(prefix="ropewalk-replay-") as folder:
-        return asyncio.run(play(actors, reach, scene, Path(folder)))
+        try:
+            return asyncio.run(_unless_ended(play(actors, reach, scene, Path(folder))))
+        except asyncio.CancelledError:
+            raise KeyboardInterrupt from None
+
+
+async def _unless_ended(played: "Coroutine[Any, Any, Observed]") -> "Observed":
+    """Whoever sends SIGTERM (`timeout`, systemd) wants brokers and their folder gone as well."""
+    task = asyncio.current_task()
+    if task is not None:
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    return await played
 
 
 def _cast(
