@@ -15,6 +15,7 @@ import pytest
 from ropewalk.errors import ConfigurationError
 from ropewalk.federation import load
 from ropewalk.federation.readers.reading import read_native
+from ropewalk.verify import verify
 from tests.conftest import Ran, Run
 
 NATIVE = Path("examples/native")
@@ -220,6 +221,76 @@ def test_addresses_mean_brokers_by_name_by_port_or_by_what_the_user_says(tmp_pat
     said = read_native([tmp_path], mapping=tmp_path / "map.yaml")
     assert {one.to for one in said.federation.bridges} == {"hub"}
     assert not [one for one in said.findings if one.code in ("C011", "C013")]
+
+
+def test_what_the_user_says_of_nothing_is_told(tmp_path: Path) -> None:
+    write = conf(tmp_path)
+    write("hub/mosquitto.conf", "listener 1883\nconnection u\naddress far.example\ntopic # out\n")
+    write(
+        "map.yaml",
+        "brokers: {far.example: far, fra.example: far, far.example:1884: far}\n"
+        "names: {hub/mosquitto.conf: hub, bub/mosquitto.conf: bub}\n"
+        "sites: {hub: {at: [1, 2]}, bub: {at: [1, 2]}}\n",
+    )
+    findings = read_native([tmp_path], mapping=tmp_path / "map.yaml").findings
+    told = [one for one in findings if one.code == "C005"]
+    assert [(one.where.line, one.message.partition(" is ")[0]) for one in told] == [
+        (1, "fra.example"),
+        (1, "far.example:1884"),
+        (2, "bub/mosquitto.conf"),
+        (3, "bub"),
+    ]
+    assert {one.severity for one in told} == {"warning"}
+
+
+def test_the_user_may_say_which_account_an_address_is_for(tmp_path: Path) -> None:
+    write = conf(tmp_path)
+    accounts = "accounts {A {users: [{user: a}]}, B {users: [{user: b}]}}"
+    write("hub.conf", f"port: 4222\nleafnodes {{port: 7422}}\n{accounts}\n")
+    write("site.conf", "port: 4222\nleafnodes {remotes: [{url: nats://hub.example:7422}]}\n")
+    write("map.yaml", "brokers: {hub.example: B@hub}\n")
+    assert [one.code for one in read_native([tmp_path]).findings].count("C012") == 1
+    said = read_native([tmp_path], mapping=tmp_path / "map.yaml")
+    assert {one.to for one in said.federation.bridges} == {"B@hub"}
+    assert "C012" not in {one.code for one in said.findings}
+
+
+def test_documents_alone_promise_nothing_of_who_else_is_there(tmp_path: Path) -> None:
+    """An application of two environments, and one that gets what no document sends."""
+    write = conf(tmp_path)
+    write(
+        "app.yaml",
+        "asyncapi: 3.0.0\ninfo: {title: s, version: '1'}\n"
+        "servers: {one: {host: '{stage}.x', protocol: mqtt, variables: {stage: {enum: [d, p]}}}}\n"
+        "channels: {c: {address: a/b}, d: {address: d}}\n"
+        "operations:\n"
+        "  s: {action: send, channel: {$ref: '#/channels/c'}}\n"
+        "  r: {action: receive, channel: {$ref: '#/channels/c'}}\n"
+        "  d: {action: receive, channel: {$ref: '#/channels/d'}}\n",
+    )
+    reading = read_native([tmp_path])
+    assert [one.code for one in reading.findings].count("C012") == 1
+    result = verify(reading.federation)
+    assert {(one.code, one.severity) for one in result.findings} >= {
+        ("V006", "warning"),
+        ("V010", "warning"),
+    }
+    assert result.ok
+
+
+def test_what_an_application_sends_is_not_promised_to_whoever_takes_anything(
+    tmp_path: Path,
+) -> None:
+    write = conf(tmp_path)
+    write(
+        "app.yaml",
+        "asyncapi: 3.0.0\ninfo: {title: s, version: '1'}\nservers: {m: {host: m, protocol: mqtt}}\n"
+        "channels: {c: {address: a/b}}\n"
+        "operations: {s: {action: send, channel: {$ref: '#/channels/c'}}}\n",
+    )
+    write("n.conf", "port: 4222\nleafnodes {remotes: [{url: nats://far:7422}]}\n")
+    result = verify(read_native([tmp_path]).federation)
+    assert result.ok, result.findings
 
 
 def test_a_folder_with_too_many_files_is_refused_not_cut(

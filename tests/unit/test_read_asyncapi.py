@@ -23,6 +23,7 @@ info: {title: Lamp Post, version: 1.0.0}
 MQTT = """servers:
   town: {host: mqtt.town.example, protocol: mqtt}
 """
+MQTT_2 = "{town: {url: h, protocol: mqtt}}"
 OPERATIONS = """
 operations:
   tell: {action: send, channel: {$ref: '#/channels/c'}}
@@ -170,6 +171,12 @@ def test_the_last_will_of_a_server_is_published_by_its_application() -> None:
     assert [(one.name, len(one.publishers)) for one in drafts.topics] == [("gone", 1)]
 
 
+def test_parameters_of_a_last_will_are_levels() -> None:
+    server = "{host: h, protocol: mqtt, bindings: {mqtt: {lastWill: {topic: 'of/{id}/gone'}}}}"
+    drafts = read(f"{HEAD}servers: {{town: {server}}}\n")
+    assert names(drafts) == ["of/+/gone"]
+
+
 def test_a_channel_that_nobody_uses_is_told() -> None:
     drafts = read(f"{HEAD}{MQTT}channels:\n  idle: {{address: a}}\n")
     assert drafts.topics == []
@@ -181,6 +188,13 @@ def test_a_channel_whose_address_is_made_at_run_time_is_told() -> None:
     drafts = read(f"{HEAD}{MQTT}channels:\n  c: {{address: null}}{OPERATIONS}")
     assert drafts.topics == []
     assert any("a channel without an address" in one for one in told(drafts))
+
+
+@pytest.mark.parametrize("protocol", ["mqtt", "amqp", "nats"])
+def test_a_channel_that_leaves_its_address_out_is_told_to_write_one(protocol: str) -> None:
+    drafts = amqp("{title: C}", f"{{host: h, protocol: {protocol}}}")
+    assert names(drafts) == []
+    assert any("the name of a channel is none in version 3" in one for one in told(drafts))
 
 
 def test_a_document_without_servers_is_told() -> None:
@@ -269,6 +283,44 @@ def test_a_routing_key_with_slashes_is_one_word_and_that_is_told() -> None:
     assert told(drafts, "C020")[0].startswith("5: address 'order/created' is one word")
 
 
+@pytest.mark.parametrize("protocol", ["amqp", "nats"])
+def test_a_parameter_in_a_word_with_slashes_does_not_become_any_word(protocol: str) -> None:
+    drafts = amqp("{address: 'a/{x}/b', parameters: {x: {}}}", f"{{host: h, protocol: {protocol}}}")
+    assert names(drafts) == []
+    assert any("address 'a/{x}/b'" in one and "write dots for its /" in one for one in told(drafts))
+
+
+@pytest.mark.parametrize(
+    "channel",
+    [
+        "{address: '#any', bindings: {amqp: {exchange: {name: x, type: direct}}}}",
+        "{address: '#', bindings: {amqp: {exchange: {name: x, type: direct}}}}",
+        "{address: '#any', bindings: {amqp: {exchange: {name: x, type: topic}}}}",
+    ],
+)
+def test_names_that_only_rabbitmq_has_are_no_faults(channel: str) -> None:
+    drafts = amqp(channel)
+    assert names(drafts) == []
+    assert not drafts.faults
+    assert any("no topic of a federation is spelled like this" in one for one in told(drafts))
+
+
+def test_an_address_that_begins_with_its_exchange_is_told() -> None:
+    for address, count in (("log/a.b", 1), ("a.b", 0)):
+        drafts = amqp(f"{{address: {address}, bindings: {{amqp: {{exchange: {{name: log}}}}}}}}")
+        assert len(told(drafts, "C020")) == count
+
+
+def test_what_a_binding_says_of_the_other_end_is_told_with_its_reason() -> None:
+    both = "queue: {name: q}, exchange: {name: x}"
+    for kind, left, why in (
+        ("queue", "exchange", "the channel is a queue"),
+        ("routingKey", "queue", "the channel is a routing key"),
+    ):
+        drafts = amqp(f"{{address: a, bindings: {{amqp: {{is: {kind}, {both}}}}}}}")
+        assert any(f"amqp binding {left}: {why}" in one for one in told(drafts))
+
+
 def test_nats_subjects_are_levels() -> None:
     drafts = amqp("{address: 'a.{x}.>', parameters: {x: {}}}", "{host: n, protocol: nats}")
     assert names(drafts) == ["a/+/+/#"]
@@ -288,6 +340,17 @@ def test_virtual_hosts_are_the_servers_path_or_the_channels() -> None:
     both = amqp(channel, "{host: r, pathname: /w, protocol: amqp}")
     assert ends(both) == {"r:5672 (w)"}
     assert len(told(both, "C020")) == 1
+
+
+@pytest.mark.parametrize(("written", "count"), [("v", 0), ("/v", 0), ("/", 0), ("w", 1)])
+def test_virtual_hosts_as_generators_write_them_are_no_contradiction(
+    written: str, count: int
+) -> None:
+    channel = f"{{address: a, bindings: {{amqp: {{exchange: {{name: x, vhost: {written}}}}}}}}}"
+    drafts = amqp(channel, "{host: r, pathname: /v, protocol: amqp}")
+    assert ends(drafts) == {"r:5672 (v)"}
+    assert len(told(drafts, "C020")) == count
+    assert any("virtual host / of a channel" in one for one in told(drafts)) == (written == "/")
 
 
 # --- servers ------------------------------------------------------------------------------
@@ -320,6 +383,44 @@ def test_servers_are_addresses(server: str, addresses: set[str]) -> None:
     assert ends(drafts) == addresses
     assert not drafts.faults
     assert addresses or told(drafts)
+
+
+@pytest.mark.parametrize(
+    ("url", "protocol", "end"),
+    [
+        ("ssl://h", "mqtt", "h:8883"),
+        ("mqtt://h", "mqtts", "h:8883"),
+        ("tcp://h", "mqtt", "h:1883"),
+        ("tls://h", "nats", "h:4222"),
+        ("h", "rabbitmq", "h:5672"),
+    ],
+)
+def test_ports_are_those_of_the_protocol_with_or_without_tls(
+    url: str, protocol: str, end: str
+) -> None:
+    text = f"asyncapi: 2.6.0\nservers: {{s: {{url: '{url}', protocol: {protocol}}}}}\n"
+    assert ends(read(f"{text}channels: {{a: {{publish: {{}}}}}}\n")) == {end}
+
+
+def test_a_fault_of_an_address_is_told_once_for_all_values_of_its_variables() -> None:
+    drafts = with_server(
+        "{host: 'a b:{p}', protocol: mqtt, variables: {p: {enum: ['1', '2', '3']}}}"
+    )
+    assert len(drafts.faults) == 1
+
+
+def test_no_part_of_a_password_is_shown() -> None:
+    drafts = with_server("{host: 'guest:half/rest@h', protocol: amqp}")
+    (error,) = errors(drafts)
+    assert "%2F for a / in a password" in error
+    assert not any("half" in one.message or "rest" in one.message for one in drafts.findings)
+
+
+@pytest.mark.parametrize("host", ["${HOST}:1883", "{{ .Values.host }}"])
+def test_addresses_that_something_else_fills_in_are_told(host: str) -> None:
+    drafts = with_server(f"{{host: '{host}', protocol: mqtt}}")
+    assert ends(drafts) == set()
+    assert any("something else fills it in" in one for one in told(drafts))
 
 
 def test_protocols_that_are_not_known_are_named() -> None:
@@ -427,6 +528,14 @@ def test_what_stands_beside_a_reference_is_told() -> None:
     assert told(drafts, "C020")[0].startswith("7: address stands beside a $ref")
 
 
+def test_what_decides_nothing_beside_a_reference_is_no_warning() -> None:
+    text = f"{HEAD}{MQTT}channels:\n  d: {{address: a}}\n  c: {{$ref: '#/channels/d', summary: s}}"
+    drafts = read(text + OPERATIONS)
+    assert names(drafts) == ["a"]
+    assert told(drafts, "C020") == []
+    assert "7: summary beside a $ref: such fields are ignored" in told(drafts)
+
+
 def test_faults_of_another_file_are_its_own() -> None:
     text = f"{HEAD}servers: {{s: {{$ref: 's.yaml#/s'}}}}\n"
     (fault,) = read(text, {"s.yaml": "s: {host: h, protocol: mqtt}\ns: {}\n"}, "d/a.yaml").faults
@@ -478,6 +587,38 @@ chanels: {{}}
     found = told(read(text))
     assert f"7: adress: {why}" in found
     assert f"9: chanels: {why}" in found
+
+
+def test_keys_of_the_other_version_are_told_with_what_to_write() -> None:
+    new = read(f"""{HEAD}servers:
+  s: {{url: mqtt://h, host: h, port: 1883, protocol: mqtt}}
+channels:
+  c: {{address: a, publish: {{}}}}
+""")
+    old = read("""asyncapi: 2.6.0
+servers:
+  s: {url: mqtt://h, host: h, scheme: mqtt, protocol: mqtt}
+channels:
+  c: {address: a, publish: {}}
+operations: {}
+""")
+    assert names(old) == ["c"]
+    for one in ("4: url: it is version 2's", "4: port: write it behind", "6: publish: it is vers"):
+        assert any(line.startswith(one) for line in told(new)), one
+    for one in ("3: host: it is version 3's", "5: address: it is", "6: operations: it is version"):
+        assert any(line.startswith(one) for line in told(old)), one
+    assert "3: scheme: write protocol" in told(old)
+
+
+def test_sides_of_version_2_are_told_only_where_they_count() -> None:
+    for server, count in (("", 0), ("{k: {url: k, protocol: kafka}}", 0), (MQTT_2, 1)):
+        text = f"asyncapi: 2.6.0\nservers: {server}\nchannels: {{a: {{publish: {{}}}}}}\n"
+        assert len(told(read(text), "C020")) == count
+
+
+def test_a_document_in_quotes_is_told_from_none() -> None:
+    (error,) = errors(read('"asyncapi: 3.0.0\\ninfo: {}\\n"\n'))
+    assert error.startswith("a.yaml:1: C005 the document is one text in quotes")
 
 
 @pytest.mark.parametrize("version", ["1.2.0", "4.0.0", "null", "[3]", "true"])
@@ -576,6 +717,14 @@ def test_a_topic_in_the_bindings_counts_before_the_address(
     drafts = amqp(f"{{address: 'a:Handle', bindings: {bindings}}}", server)
     assert names(drafts) == [topic]
     assert not any("binding" in one for one in told(drafts))
+
+
+def test_an_empty_topic_in_the_bindings_is_not_the_handlers_name() -> None:
+    drafts = amqp(
+        "{address: ':Handle', bindings: {nats: {subject: ''}}}", "{host: n, protocol: nats}"
+    )
+    assert names(drafts) == []
+    assert any("made at run time or empty" in one for one in told(drafts))
 
 
 def test_what_faststream_calls_publish_is_sent() -> None:

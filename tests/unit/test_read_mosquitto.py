@@ -154,8 +154,8 @@ def test_what_mosquitto_does_not_start_with_is_a_fault(line: str, code: str, wha
         ("hub:$PORT", "fills in no variables"),
         ("hub:70000", "has no port"),
         (":1883", "write HOST:PORT"),
-        ("", "address is empty"),
-        ("# none", "address is empty"),
+        ("", "it is empty"),
+        ("# none", "a comment stands where"),
     ],
 )
 def test_an_address_that_is_none_is_a_fault(address: str, what: str) -> None:
@@ -244,6 +244,8 @@ def test_a_bridge_that_is_not_known_as_one_gets_back_what_it_brought(
 ) -> None:
     assert [one.echoes for one in read(UP + settings + "topic # both\n").bridges] == [echoes]
     assert not read(UP + settings + "topic # out\n").bridges[0].echoes
+    undone = "topic b out\ntopic a in\ntopic a out\n"
+    assert not any(one.echoes for one in read(UP + settings + undone).bridges)
 
 
 def test_what_several_addresses_do_is_told() -> None:
@@ -260,6 +262,8 @@ def test_what_is_lost_with_a_clean_session_is_told() -> None:
     assert any("are lost" in one for one in said(read(text), "C020"))
     kept = read(text + "local_cleansession false\n")
     assert not any("are lost" in one for one in said(kept, "C020"))
+    brought = read(UP + "topic a in 1\ntopic b out 0\ncleansession true\n")
+    assert not said(brought, "C020")
 
 
 # --- listeners, files, lines ----------------------------------------------------------------
@@ -281,6 +285,11 @@ def test_what_is_lost_with_a_clean_session_is_told() -> None:
         ("listener 1883\nlistener 9001\nprotocol websockets\n", (("", 1883),), False),
         ("listener 0 /run/m.sock\n", (), False),
         ("certfile x\nport 8883\n", (("", 8883),), True),
+        ("protocol mqtt\nlistener 8883\nprotocol mqtt\n", (("", 8883),), False),
+        ("max_connections 9\nlistener 8883\n", (("", 1883), ("", 8883)), False),
+        ("max_connections -1\nlistener 8883\n", (("", 8883),), False),
+        ("use_username_as_clientid false\nlistener 8883\n", (("", 8883),), False),
+        ("certfile x\nkeyfile y\nlistener 1884\n", (("", 1883), ("", 1884)), False),
     ],
 )
 def test_where_it_listens(text: str, listens: object, secure: bool) -> None:
@@ -584,6 +593,24 @@ def test_tabs_and_indented_comments_are_told_once() -> None:
         ("listener 1\nallow_anonymous yes\n", 2, "write true or false"),
         ("listener 1\nauth_opt_a hunter2\nauth_opt_b c\nauth_plugin p\n", 2, "before any plugin"),
         ("listener 1\nstore_clean_interval 10\n", 2, "from 2.0 on"),
+        ("listener 1\nlog_dest /var/log/m.log\n", 2, "does not know this value"),
+        ("listener 1\nlog_dest\n", 2, "has no value"),
+        ("listener 1\nlog_type warn\n", 2, "does not know this value"),
+        ("listener 1\nsocket_domain v4\n", 2, "write ipv4, ipv6"),
+        ("listener 1\nmax_qos 3\n", 2, "write at most 2"),
+        ("listener 1\nmax_packet_size small\n", 2, "write 20 or more"),
+        ("listener 1\nsys_interval 70000\n", 2, "out of range"),
+        (
+            "listener 1\n" + UP + "topic a\nkeepalive_interval 70000\n",
+            5,
+            "write at most 65535",
+        ),
+        ("listener 1\n" + UP + "topic a\nrestart_timeout 30 10\n", 5, "the longest wait second"),
+        ("listener 1\n" + UP + "topic a\nrestart_timeout 30 # s\n", 5, "no comment"),
+        ("allow_anonymous true\nper_listener_settings true\n", 2, "move it to the beginning"),
+        ("bind_address 10.0.0.1\nbind_address 10.0.0.2\n", 2, "given in line 1 already"),
+        ("port 1883\nmount_point a/\n", 2, "before any listener"),
+        ("listener 1\nmount_point a/+/\n", 2, "no wildcards"),
     ],
 )
 def test_lines_that_mosquitto_knows_and_does_not_start_with(
@@ -603,13 +630,105 @@ def test_lines_that_mosquitto_knows_and_does_not_start_with(
         + "topic a\nremote_username a\n"
         + UP.replace("up", "on")
         + "topic b\nremote_username b\n",
-        "certfile a\nlistener 1\ncertfile a\nlistener 2\ncertfile a\n",
+        "port 3\ncertfile a\nlistener 1\ncertfile a\nlistener 2\ncertfile a\n",
         "per_listener_settings true\nlistener 1\npassword_file a\nlistener 2\npassword_file b\n",
         "listener 1\nplugin p\nplugin_opt_a b\nlog_type all\nlog_type error\npersistence 1\n",
+        "listener 1\nallow_anonymous true\nper_listener_settings false\n",
+        "per_listener_settings true # each\nlistener 1 # all\nallow_anonymous true\n",
+        "listener 1\nlog_dest file /m.log\nlog_dest stdout\nlog_type all # now\nmax_qos 2\n",
+        "listener 1\n" + UP + "topic a\nrestart_timeout 5 30\nkeepalive_interval 60 # s\n",
     ],
 )
 def test_settings_of_different_places_are_no_doubles(text: str) -> None:
     assert not said(read(text), "C020")
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("local_clientid a\n", "local_clientid a\n"),
+        ("remote_clientid a\n", "clientid a\n"),
+        ("remote_clientid a\n", "remote_clientid b\nlocal_clientid local.a\n"),
+    ],
+)
+def test_connections_with_one_client_id_at_their_broker_are_told(first: str, second: str) -> None:
+    text = f"listener 1\n{UP}topic a\n{first}{UP.replace('up', 'on')}topic b\n{second}"
+    (told,) = said(read(text), "C020")
+    assert "has the client id of the one in line 5 here" in told
+    other = text.replace(first, first + "local_clientid b\n" if "remote" in first else "")
+    assert not said(read(other), "C020")
+
+
+@pytest.mark.parametrize(
+    ("text", "clash"),
+    [
+        ("listener 1883\nlistener 1883\nprotocol websockets\n", True),
+        ("port 1883\nlistener 1883 127.0.0.1\n", True),
+        ("bind_address 10.0.0.1\nlistener 1883\n", True),
+        ("listener 1883 0.0.0.0\nlistener 1883 10.0.0.1\n", True),
+        ("listener 1883 0.0.0.0\nlistener 1883 ::1\n", False),
+        ("listener 1883 127.0.0.1\nlistener 1883 10.0.0.1\n", False),
+        ("listener 1883\nbind_interface a\nlistener 1883\nbind_interface b\n", False),
+        ("listener 0 /a\nlistener 0 /b\nlistener 1883\n", False),
+    ],
+)
+def test_two_listeners_at_one_port_are_told(text: str, clash: bool) -> None:
+    told = said(read(text), "C020")
+    assert ["port 1883 is listened at in line 1 already" in one for one in told] == [True] * clash
+
+
+def test_a_setting_of_a_listener_before_it_opens_another_port() -> None:
+    told = said(read("certfile x\nkeyfile y\nlistener 1884\n"), "C020")
+    assert told == [
+        f"{FILE}:1: C020 certfile stands before any listener, so port 1883 is open as well: "
+        "move it below its listener"
+    ]
+    assert not said(read("certfile x\nkeyfile y\nport 8883\nlistener 1884\n"), "C020")
+    alone = [one.message for one in read("max_connections 9\n").findings]
+    assert not any("there is no listener" in one for one in alone)
+
+
+def test_a_number_is_read_up_to_what_is_none() -> None:
+    drafts = read("listener 1884;\n" + UP.replace(":1883", ":1885/mqtt") + "topic a\n")
+    assert drafts.brokers[0].listens == (("", 1884),)
+    assert str(drafts.bridges[0].far[0]) == "hub:1885"
+    told = said(drafts, "C020")
+    assert ["is read as" in one for one in told] == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("line", "tab"),
+    [
+        ("topic a/#\tboth\t0", True),
+        ("topic #\tboth", True),
+        ("topic a out 0 l/\tr/", True),
+        ("address hub:1883\t# why", True),
+        ("allow_anonymous true\t", True),
+        ("listener 1883\t# all", True),
+        ("listener 1883\t", False),
+        ("max_connections -1\t# why", False),
+        ("topic a out # why\tnot", False),
+    ],
+)
+def test_a_tab_between_words_is_told(line: str, tab: bool) -> None:
+    told = [one for one in said(read(line), "C020") if "takes a tab as part of a word" in one]
+    assert len(told) == tab
+
+
+@pytest.mark.parametrize(
+    ("line", "part"),
+    [
+        ("persistence_location /data/ # here", True),
+        ("log_dest file /m.log # here", True),
+        ("include_dir conf.d # here", True),
+        ("persistence_location /data/#1", False),
+        ("allow_anonymous true # here", False),
+        ("log_dest stdout # here", False),
+    ],
+)
+def test_a_comment_after_a_text_is_told(line: str, part: bool) -> None:
+    told = [one for one in said(read(line), "C020") if "takes the # and what follows" in one]
+    assert len(told) == part
 
 
 def test_a_file_that_is_included_repeats_what_was_given() -> None:

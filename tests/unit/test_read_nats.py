@@ -155,6 +155,27 @@ def test_variables_of_the_environment_stay_as_they_are_written() -> None:
     assert told(read("server_name: ${NAME}\n"), "C006")[0].endswith("write $NAME")
 
 
+def test_a_subject_that_starts_with_a_dollar_goes_in_quotes(tmp_path: Path) -> None:
+    text = "accounts { A { exports: [{service: $JS.API.>}] } }"
+    assert not accepted(text, tmp_path)[0]
+    assert told(read(text), "C006")[0].endswith("write '$JS.API.>'")
+    assert not told(read(text.replace("$JS.API.>", "'$JS.API.>'")), "C006")
+
+
+def test_a_mark_before_the_file_keeps_the_server_from_starting(tmp_path: Path) -> None:
+    text = "\ufeffport: 4333"
+    assert not accepted(text, tmp_path)[0]
+    drafts = read(text)
+    assert "byte order mark" in told(drafts, "C020")[0]
+    assert drafts.brokers[0].listens == (("", 4333),)
+
+
+def test_paths_that_start_with_a_point_go_in_quotes(tmp_path: Path) -> None:
+    text = "jetstream { store_dir: ./data }"
+    assert not accepted(text, tmp_path)[0]
+    assert "in quotes" in told(read(text), "C003")[0]
+
+
 def test_a_variable_in_braces_is_one_fault() -> None:
     faults = parsed("leaf {\n remotes: [ {account: ${ID}, url: x} ]\n}\n").findings
     assert [(one.code, one.where.line) for one in faults] == [("C006", 2)]
@@ -276,9 +297,19 @@ def test_gateways_without_the_own_one_are_bridges() -> None:
         ("leafnodes { port: 1, authorization { account: X } }", "no account X"),
         ("leafnodes { remotes: [{url: 'nats://$HOST:1'}] }", "whole value"),
         ("leafnodes { remotes: [{url: 'nats://${HOST}:1'}] }", "whole value"),
+        ("leafnodes { remotes: [{url: '${URL:-nats://h:1}'}] }", "whole value"),
+        ("cluster { name: c, port: 1, advertise: '$HOST:1' }", "whole value"),
+        ("client_advertise: '$HOST:1'", "whole value"),
         ("cluster { name: c, port: 1, routes: [nats://h:1] }\nleaf { remotes: [{url: nats://h:2}] }", "loop"),
         ("system_account: X", "no account X"),
         ("no_auth_user: x", "no_auth_user"),
+        ("no_auth_user: x\nauthorization { user: x }", "none of the users"),
+        ("no_auth_user: x\naccounts { A { users: [{user: y}] } }", "none of the users"),
+        ("authorization { foo: 1, token: x }", "foo is no setting"),
+        ("system_account: $SYS", "write '$SYS'"),
+        ("websocket { port: 1 }", "no_tls: true"),
+        ("jetstream { domain: a.b }", "domain a.b"),
+        ("jetstream { max_memory: 1G }", "max_memory is no setting"),
         ("listen: 1\nport: 2", "left to chance"),
         ("accounts { A { exports: [{stream: x}] }, B { imports: [{stream: {account: A, subject: x}, prefix: p, to: q}] } }", "by chance"),
         ("port: 1\nPort: 1", "same setting"),
@@ -452,6 +483,28 @@ def test_a_leaf_node_is_of_the_account_that_its_user_is_of(logins: Any, expected
     assert "s3cret" not in repr(drafts)
 
 
+@pytest.mark.parametrize(
+    "said", ["no_auth_user: x\nleaf { port: 7422 }", "leaf { port: 7422, authorization { account: X } }"]
+)  # fmt: skip
+def test_a_leaf_node_that_does_not_log_in_has_the_account_of_no_user(said: Any) -> None:
+    hub = "accounts { A { users: [{user: a}] }, X { users: [{user: x}] } }\n"
+    found, drafts = joined(h=hub + said, l="leaf { remotes: [{url: nats://h}] }")
+    assert ways(found, "leaf") == {("l", "X@h")}
+    assert not told(drafts, "C012")
+    found, drafts = joined(h=hub + said, l="leaf { remotes: [{url: nats://h, nkey: S}] }")
+    assert len(told(drafts, "C012")) == 1
+
+
+def test_a_leaf_node_of_the_system_is_no_other_user() -> None:
+    leafs = (
+        "accounts { S { }, X { } }\nsystem_account: S\nleaf { remotes: [\n"
+        " {url: nats://s:p@h, account: S}\n {url: nats://x:p@h, account: X} ] }"
+    )
+    found, drafts = joined(l=leafs)
+    assert ways(found, "leaf") == {("X@l", "h")}
+    assert not told(drafts, "C012")
+
+
 def test_users_at_a_hub_whose_accounts_are_kept_elsewhere_are_of_others() -> None:
     hub = "port: 1\noperator: x.jwt\nresolver: MEMORY\nleaf { port: 7422 }"
     remotes = "{url: 'nats://h', account: A, creds: x}, {url: 'nats://h', account: B, creds: y}"
@@ -461,7 +514,7 @@ def test_users_at_a_hub_whose_accounts_are_kept_elsewhere_are_of_others() -> Non
 
 
 def test_users_outside_accounts_are_of_the_global_one() -> None:
-    hub = "accounts { A { users: [{user: a}] } }\nauthorization { user: b }\nleaf { port: 7422 }"
+    hub = "accounts { A { users: [{user: a}] } }\nauthorization { users: [{user: b}] }\nleaf { port: 7422 }"
     found, _ = joined(h=hub, l=LEAFS.replace(", account: X", "").replace(", account: Y", ""))
     assert ways(found, "leaf") == {("l", "A@h"), ("l", "h")}
 
@@ -584,6 +637,14 @@ def test_imports_are_bridges_between_accounts() -> Any:
         ("leafnodes { remotes: [ 5 ] }", "remotes is not a list of maps"),
         ("gateway { gateways: {} }", "gateways is not a list of maps"),
         ("leafnodes { remotes: [{url: 5}] }", "url is not a list of texts"),
+        ("gateway { name: A, port: 1, gateways: [{name: A, url: [nats://h:1]}] }", "url is not a text"),
+        ("accounts { A { exports: [{stream: x, accounts: [B]}] } }", "account B, which there is not"),
+        ("accounts { A { users: [{user: u}] }, B { users: [{user: u}] } }", "name of its own"),
+        ("authorization { users: [{user: u}, {user: u}] }", "name of its own"),
+        ("authorization { token: t }, accounts { A { users: [{user: u}] } }", "token of authorization"),
+        ("debug: 1", "debug is not true or false"),
+        ("max_payload: '1MB'", "max_payload is not a number"),
+        ("websocket { port: 1, no_tls: 'true' }", "no_tls is not true or false"),
     ],
 )  # fmt: skip
 def test_what_the_server_refuses_is_a_fault(text: Any, words: Any, tmp_path: Path) -> None:
@@ -593,6 +654,23 @@ def test_what_the_server_refuses_is_a_fault(text: Any, words: Any, tmp_path: Pat
     assert faults[0].code == "C005"
     assert faults[0].where.line == 1
     assert words in faults[0].message
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "proxy_protocol: true",
+        "no_auth_user: u\naccounts { A { users: [{user: u, password: p}] } }",
+        "authorization { P = { publish: x }, users: [{user: u, password: p, permissions: $P}] }",
+        "websocket { port: 1, no_tls: true, same_origin: false }",
+        "jetstream { domain: a-b, max_mem: '1G', unique_tag: x }",
+        "max_payload: 8MB\nmax_pending: 64MiB\nmax_connections: 64K\nping_max: 3",
+        "accounts { A { exports: [{stream: x, accounts: [B]}] }, B { } }",
+    ],
+)
+def test_nothing_is_said_of_what_the_server_takes(text: Any, tmp_path: Path) -> None:
+    assert accepted(text, tmp_path)[0]
+    assert {one.severity for one in read(text).findings} <= {"note"}
 
 
 def test_settings_that_are_not_known_are_told_and_variables_are_not() -> None:

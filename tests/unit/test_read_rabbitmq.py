@@ -335,6 +335,34 @@ def test_a_shovel_without_a_virtual_host_is_at_the_default_one() -> None:
     assert shape(made) == ("east", "out", "other@east", "queue/q/", "queue/r/", ("#",))
 
 
+def test_the_local_protocol_connects_to_no_other_node() -> None:
+    nodes = ["amqp://node-1:5673/shop", "amqp://node-2:5674/shop"]
+    ends: dict[str, Any] = {
+        "src_uri": nodes,
+        "src_queue": "q",
+        "dest_uri": nodes[1],
+        "dest_exchange": "x",
+        "src_protocol": "local",
+        "dest_protocol": "local",
+    }
+    vhosts = [{"name": "/"}, {"name": "shop"}]
+    drafts = read({"vhosts": vhosts, "parameters": [shovel(**ends)]})
+    assert [shape(one) for one in drafts.bridges] == [
+        ("shop@east", "out", "shop@east", "queue/q/", "x/", ("#",))
+    ]
+    assert said(drafts, "C010") == []
+
+
+@pytest.mark.parametrize(
+    ("more", "bridges"), [({"src_delete_after_duration": 60}, 0), ({"src_consumer_name": "c"}, 1)]
+)
+def test_what_shovels_have_had_since_release_4(more: dict[str, Any], bridges: int) -> None:
+    one = shovel(src_uri="amqp://", src_queue="q", dest_uri="amqp://far", dest_queue="r", **more)
+    drafts = read({"parameters": [one]})
+    assert len(drafts.bridges) == bridges
+    assert not any("RabbitMQ does not know it" in one for one in said(drafts, "C010"))
+
+
 def test_a_shovel_that_fetches() -> None:
     one = shovel(
         src_uri="amqp://far", src_exchange="x", src_exchange_key="k.#", dest_uri="amqp:///%2f"
@@ -354,6 +382,23 @@ def test_a_fixed_routing_key_is_a_renaming_of_one_name() -> None:
     )
     (made,) = read({"parameters": [one], "exchanges": [exchange("x")]}).bridges
     assert shape(made)[3:] == ("x/", "y/files/", ("done",))
+
+
+def test_a_fixed_routing_key_counts_behind_a_fanout_exchange_too() -> None:
+    """The exchange passes it on, and another one that is bound to it asks for it."""
+    ends = {"dest_exchange": "all", "dest_exchange_key": "files.error"}
+    one = shovel(src_uri="amqp://", src_queue="q", dest_uri="amqp://", **ends)
+    between = {"source": "all", "destination": "some", "destination_type": "exchange"}
+    drafts = read(
+        {
+            "exchanges": [exchange("all", "fanout"), exchange("some")],
+            "bindings": [{**between, "vhost": "/", "routing_key": ""}],
+            "parameters": [one],
+        }
+    )
+    assert [(one.local, one.remote) for one in drafts.bridges if one.kind == "shovel"] == [
+        ("queue/q/", "all/files/error/")
+    ]
 
 
 def test_addresses_of_amqp_1() -> None:
@@ -407,6 +452,7 @@ def test_virtual_hosts_of_amqp_1(uri: str, end: Any, code: str | None) -> None:
     drafts = read({"parameters": [shovel(src_uri="amqp://", src_queue="s", **ends)]})
     assert [shape(one)[2] for one in drafts.bridges] == ([end] if end else [])
     assert [one.code for one in drafts.findings if one.severity != "note"] == ([code] * bool(code))
+    assert not any("hostname" in one for one in said(drafts, "C010"))
     assert "pw" not in repr(drafts)
 
 
@@ -473,6 +519,7 @@ def test_what_links_of_other_clusters_made_is_no_exchange() -> None:
         ("amqp://u:p@w@h", "C005"),
         ("amqp://h/a/b", "C005"),
         ("amqp://h,g/v", "C005"),
+        ("amqp://h/v, amqp://g/v", "C005"),
         ("amqp://h:99999", "C005"),
         ("amqp://h:x", "C005"),
     ],
@@ -481,6 +528,12 @@ def test_addresses_that_cannot_be_read(text: str, code: str) -> None:
     found = read_uri(text)
     assert isinstance(found, BadUri)
     assert found.code == code
+
+
+def test_several_addresses_in_one_text_are_to_be_a_list() -> None:
+    found = read_uri("amqp://u:pw@one/v,amqp://u:pw@two")
+    assert isinstance(found, BadUri)
+    assert "write a list" in found.message
 
 
 def test_a_variable_for_a_password_does_not_matter() -> None:
@@ -497,6 +550,76 @@ def test_variables_stand_for_no_ends_and_keys() -> None:
 def test_addresses_keep_no_user() -> None:
     found = read_uri("amqps://user:secret@h/v?heartbeat=5&verify=verify_none")
     assert found == Uri("h", 5671, "v", True, ("heartbeat", "verify"))
+
+
+@pytest.mark.parametrize(
+    ("uri", "code", "words"),
+    [("UPSTREAM_URI", "C006", "fill it in"), ("amqp://hub/", "C020", "never connects")],
+)
+def test_addresses_for_federated_queues_are_read_too(uri: str, code: str, words: str) -> None:
+    drafts = read(
+        {
+            "queues": [{"name": "jobs", "vhost": "/"}],
+            "parameters": [upstream(uri=uri)],
+            "policies": [{**policy("^jobs$", federation_upstream="north"), "apply-to": "queues"}],
+        }
+    )
+    assert any(words in one for one in said(drafts, code))
+
+
+def test_a_virtual_host_that_is_not_listed_is_told_once() -> None:
+    exchanges = [exchange("a", vhost="shop"), exchange("b", vhost="shop"), exchange("c")]
+    drafts = read({"vhosts": [{"name": "main"}], "exchanges": exchanges})
+    (told,) = said(drafts, "C020")
+    assert "virtual host shop is not listed" in told
+    assert said(read({"vhosts": [], "exchanges": exchanges}), "C020") == []
+
+
+def test_signs_of_patterns_within_names_are_no_patterns() -> None:
+    """Libraries call exchanges by nested types, as in `Shop:Order+Paid`."""
+    between = {"source": "Shop:Order+Paid", "destination": "c#", "destination_type": "exchange"}
+    queue = {"source": "c#", "destination": "q+1", "destination_type": "queue"}
+    drafts = read(
+        {
+            "exchanges": [exchange("Shop:Order+Paid", "fanout"), exchange("c#")],
+            "bindings": [
+                {**between, "vhost": "/", "routing_key": ""},
+                {**queue, "vhost": "/", "routing_key": "a.c++"},
+                {**queue, "vhost": "/", "routing_key": "a.#"},
+            ],
+            "parameters": [
+                shovel(src_uri="amqp://", src_queue="c++", dest_uri="amqp://far", dest_queue="r#")
+            ],
+        }
+    )
+    assert [(one.local, one.remote, one.patterns) for one in drafts.bridges] == [
+        ("Shop:Order%2BPaid/", "c%23/", ("#",)),
+        ("queue/c%2B%2B/", "queue/r%23/", ("#",)),
+    ]
+    assert {one.name for one in drafts.topics} == {
+        *("Shop:Order%2BPaid/#", "c%23/a/#", "queue/c%2B%2B/#", "queue/r%23/#")
+    }
+    assert any("its key stands for no topic" in one for one in said(drafts, "C010"))
+    assert drafts.faults == []
+
+
+@pytest.mark.parametrize(
+    ("name", "prefix"),
+    [("*", "%2A"), ("a/*", "a/%2A"), ("a*", "a*"), ("t\tab", "t%09ab"), ("\x85", "%85")],
+)
+def test_names_that_no_topic_may_have_are_written_otherwise(name: str, prefix: str) -> None:
+    between = {"source": name, "destination": "x", "destination_type": "exchange", "vhost": "/"}
+    keys = ["#", "a.t\tab"]
+    bindings = [{**between, "routing_key": key} for key in keys]
+    drafts = read({"exchanges": [exchange(name), exchange("x")], "bindings": bindings})
+    assert [(one.local, one.patterns) for one in drafts.bridges] == [(f"{prefix}/", ("#",))]
+
+
+@pytest.mark.parametrize("component", ["federation", "operator_policy", "vhost-limits"])
+def test_components_of_parameters_have_reasons_of_their_own(component: str) -> None:
+    entry = {"component": component, "vhost": "/", "name": "n", "value": "v"}
+    (told,) = said(read({"parameters": [entry]}), "C010")
+    assert "neither federation" not in told
 
 
 def test_sections_are_told_with_a_count_and_no_name() -> None:
@@ -623,6 +746,24 @@ def test_texts_side_by_side_are_one() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('<<"a", "b"/utf8>>', "ab"),
+        ("<<109,113>>", "mq"),
+        ('<<"x":8/binary, 50:8>>', "x2"),
+        ("<<>>", ""),
+        ("16#1628", "5672"),
+        ("5_672", "5672"),
+        ("$a", "$a"),
+        ("-1.5e3", "-1.5e3"),
+        (r"'it\'s'", "it's"),
+    ],
+)
+def test_binaries_and_numbers_as_erlang_has_them(text: str, said: str) -> None:
+    assert read_terms(f"[{{a, {text}}}].")[0].items[0].items[1].text == said
+
+
+@pytest.mark.parametrize(
     "line",
     [
         "{tcp_listeners, [{{ ports.tcp }}]},",
@@ -664,6 +805,52 @@ def test_defaults_of_static_shovels_hold() -> None:
     drafts = static('{uris, ["amqp://"]}, {queue, <<"q">>}', more=defaults)
     assert [(one.qos, one.remote) for one in drafts.bridges] == [(0, "y/")]
     assert not any("defaults" in one for one in said(drafts, "C010"))
+
+
+def test_a_static_shovel_that_removes_itself_is_no_bridge() -> None:
+    ends = static('{uris, ["amqp://"]}, {queue, <<"q">>}, {delete_after, \'queue-length\'}')
+    stays = static('{uris, ["amqp://"]}, {queue, <<"q">>}, {delete_after, never}')
+    assert ends.bridges == []
+    assert any("removes itself" in one for one in said(ends, "C010"))
+    assert len(stays.bridges) == 1
+    assert said(stays, "C010") == []
+
+
+def test_a_static_shovel_of_the_local_protocol_has_fields_of_its_own() -> None:
+    drafts = static(
+        """{protocol, local}, {uris, ["amqp://node-1:5673/shop"]}, {queue, <<>>}, {declarations, [
+        'queue.declare', {'queue.bind', [{exchange, <<"amq.fanout">>}, {queue, <<>>}]}]}""",
+        """{protocol, local}, {uris, ["amqp://node-2:5673/%2f"]}, {dest_exchange, <<>>},
+        {dest_routing_key, <<"out">>}""",
+    )
+    assert [shape(one) for one in drafts.bridges] == [
+        ("shop@east", "out", "east", "amq.fanout/", "queue/out/", ("#",))
+    ]
+    assert said(drafts, "C010") == []
+
+
+def test_fields_of_a_local_destination_do_nothing() -> None:
+    dest = '{protocol, local}, {publish_fields, [{exchange, <<"x">>}]}'
+    drafts = static('{uris, ["amqp://"]}, {queue, <<"q">>}', dest)
+    assert [one.remote for one in drafts.bridges] == ["queue/q/"]
+    assert any("write dest_exchange" in one for one in said(drafts, "C020"))
+
+
+def test_an_exchange_among_properties_keeps_rabbitmq_from_starting() -> None:
+    dest = '{uris, ["amqp://far"]}, {publish_properties, [{exchange, <<"x">>}]}'
+    drafts = static('{uris, ["amqp://"]}, {queue, <<"q">>}', dest)
+    assert any("write publish_fields" in one for one in said(drafts, "C020"))
+
+
+def test_variables_stand_for_no_end_of_a_static_shovel() -> None:
+    drafts = static('{uris, ["amqp://"]}, {queue, <<"{{ queue }}">>}')
+    assert [one.code for one in drafts.faults] == ["C006"]
+
+
+def test_erlang_terms_name_the_cluster() -> None:
+    drafts = terms('[{rabbit, [{cluster_name, <<"rabbit@hub.example.net">>}]}].')
+    assert drafts.brokers[0].cluster == "rabbit@hub.example.net"
+    assert said(drafts, "C010") == []
 
 
 def test_encrypted_addresses_of_static_shovels_are_told() -> None:
@@ -743,6 +930,17 @@ def test_rabbitmq_conf_with_variables(line: str) -> None:
     assert [one.code for one in conf(f"default_pass = $(PW)\n{line}").faults] == ["C006"]
 
 
+def test_rabbitmq_conf_has_no_shovels() -> None:
+    lines = ["shovel.s.source.queue = q", "shovel.s.destination.uris.1 = amqp://u:hunter2@far"]
+    more = ["shovel.s.ack-mode = on-confirm", "shovel.topology.predeclared = true"]
+    drafts = conf("\n".join([*lines, *more]))
+    (told,) = said(drafts, "C020")
+    assert "write static shovels in advanced.config" in told
+    (other,) = said(drafts, "C010")
+    assert "shovel.topology.predeclared" in other
+    assert "hunter2" not in repr(drafts)
+
+
 def test_settings_of_mqtt_are_not_said_to_change_nothing() -> None:
     (message,) = said(conf("mqtt.exchange = sensors"), "C010")
     assert "amq.topic" in message
@@ -778,6 +976,48 @@ def test_static_shovels_know_what_the_definitions_bind(tmp_path: Path) -> None:
     assert (bridge.prefixes.local, bridge.patterns) == ("orders/", ("a/#",))
     assert sorted(federation.brokers) == ["far", bridge.from_]
     assert federation.brokers[bridge.from_].url == "amqps://0.0.0.0:5671"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        (
+            "rabbitmq.conf",
+            "cluster_formation.classic_config.nodes.1 = rabbit@one.north.example\n"
+            "cluster_formation.classic_config.nodes.2 = rabbit@two.north.example\n"
+            "cluster_formation.classic_config.nodes.3 = rabbit@localhost\n",
+        ),
+        (
+            "advanced.config",
+            "[{rabbit, [{cluster_nodes, {['rabbit@one.north.example', 'rabbit@two.north.example'],"
+            " disc}}]}].",
+        ),
+    ],
+)
+def test_nodes_of_a_cluster_are_addresses_of_it(tmp_path: Path, name: str, text: str) -> None:
+    uris = ["amqp://one.north.example", "amqp://two.north.example"]
+    files = {
+        "east/definitions.json": json.dumps(federated(parameters=[upstream(uri=uris)])),
+        "north/definitions.json": json.dumps({"vhosts": [{"name": "/"}], "exchanges": []}),
+        f"north/{name}": text,
+    }
+    for file, content in files.items():
+        (tmp_path / file).parent.mkdir(exist_ok=True)
+        (tmp_path / file).write_text(content)
+    federation = read_native([tmp_path], name="x").federation
+    assert sorted(federation.brokers) == ["east", "north"]
+    assert [(one.from_, one.to, one.addresses) for one in federation.bridges] == [
+        ("east", "north", ("north",))
+    ]
+
+
+def test_a_node_that_is_another_server_here_is_that_server() -> None:
+    drafts = Drafts()
+    read_rabbitmq(parse_json(json.dumps({"vhosts": [{"name": "/"}]})), FILE, "north", drafts)
+    beside = parse_json(json.dumps({"vhosts": [{"name": "/"}]})), "definitions.json"
+    text = "cluster_formation.classic_config.nodes.1 = rabbit@north\n"
+    read_rabbitmq_conf(text, "rabbitmq.conf", "east", drafts, beside)
+    assert drafts.brokers[-1].aliases == ()
 
 
 def test_kubernetes_manifests_are_refused_with_what_to_do(tmp_path: Path) -> None:

@@ -91,8 +91,46 @@ def links(reading: Reading) -> set[tuple[str, str, str]]:
         ("f() { x; return; y; }; f; z", [["x"], ["return"], ["z"]]),
         ("for i in {1..2} $(seq 3 4); do x $i; done", [["x", str(i)] for i in (1, 2, 3, 4)]),
         ("H=h; x $H:1/$H/y", [["x", "h:1/h/y"]]),
-        ("x $(echo a b) $(cat <<E\nc d\nE\n)", [["x", "a b", "c d"]]),
-        ("x $(y z) `y`", [["x", "$(y_z)", "`y`"]]),
+        ('x "$(echo a b)" $(cat <<E\nc d\nE\n)', [["x", "a b", "c", "d"]]),
+        ("x $(y z) `y`", [["y", "z"], ["y"], ["x", "$(y_z)", "`y`"]]),
+        ("C=$(y z); x $C", [["y", "z"], ["x", "$C"]]),
+        ("X=a; X+=b; A=(c); A+=(d); x $X ${A[1]} ${#A[@]}", [["x", "ab", "d", "2"]]),
+        ('f() { x $1_y "$1_z"; }; f a', [["x", "a_y", "a_z"]]),
+        ("X=u://h:1; x ${X#*//} ${X%%:*} ${X##*:} ${X%:*}", [["x", "h:1", "u", "1", "u://h"]]),
+        ("X=/a; x ${X//\\//%2F} ${X^^} ${X:1} ${Y:=d} $Y", [["x", "%2Fa", "/A", "a", "d", "d"]]),
+        ("x ${Y//a/b} ${Y:?say it}", [["x", "${Y}", "${Y}"]]),
+        (
+            'declare -A M=([a]=1 ["b"]="2 3")\nM[c]=4\nfor k in "${!M[@]}"; do x $k "${M[$k]}"; done',
+            [["x", "a", "1"], ["x", "b", "2 3"], ["x", "c", "4"]],
+        ),
+        ("i=1; x $((i * 1000 + 2)) $((j + 1))", [["x", "1002", "$((j_+_1))"]]),
+        ("for ((i = 1; i <= 2; i++)); do x $i; done", [["x", "1"], ["x", "2"]]),
+        ("i=1; while [ $i -lt 3 ]; do x $i; i=$((i + 1)); done", [["x", "1"], ["x", "2"]]),
+        ("for i in r{1..2} {a,b}.c; do x $i; done", [["x", i] for i in ("r1", "r2", "a.c", "b.c")]),
+        ("for a in $X; do x $a; done", [["x", "$a"]]),
+        ("f() { for a; do x $a; done; }; f b c", [["x", "b"], ["x", "c"]]),
+        ("set -- a b; x $2 $#", [["set", "--", "a", "b"], ["x", "b", "2"]]),
+        ("IFS=';'; L='a;b'; for i in $L; do x $i; done", [["x", "a"], ["x", "b"]]),
+        (
+            'IFS=, read -ra L <<< "a,b"\nx "${L[@]}"',
+            [["read", "-ra", "L"], ["x", "a", "b"]],
+        ),
+        (
+            "while IFS='|' read -r a b; do x $b $a; done <<E\n1|2\n3|4\nE",
+            [["x", "2", "1"], ["x", "4", "3"]],
+        ),
+        ("read a <<< b; read a; x $a", [["read", "a"], ["read", "a"], ["x", "$a"]]),
+        ("X=a1; case $X in b*) y;; a?|c) x;; *) z;; esac", [["x"]]),
+        ("case $X in a) x;; *) y;; esac", [["x"], ["y"]]),
+        ('X=; [ -z "$X" ] && x; [ -n "$X" ] && y; [ -z "$Y" ] && z', [["x"], ["z"]]),
+        ("[[ a == b || a == a ]] && x; ! [ a = a ] && y", [["x"]]),
+        ("X=1; if y; then X=2; fi; [ $X = 2 ] || x", [["y"], ["x"]]),
+        ("H=h; while getopts h o; do H=$OPTARG; done; x $H", [["getopts", "h", "o"], ["x", "h"]]),
+        ("eval \"x 'a b'\"", [["x", "a b"]]),
+        ('X=$(printf \'{"u": "%s"}\' a); x "$X"', [["x", '{"u": "a"}']]),
+        ("f() { local n=$1; echo -n l-$n; }; x $(f a)", [["x", "l-a"]]),
+        ("cat > f <<E\na\nE\nx $(cat f) $(<f)", [["cat"], ["x", "a", "a"]]),
+        ("x $([ a = b ] && echo c || echo d)", [["x", "d"]]),
     ],
 )
 def test_commands_have_the_words_that_the_shell_would_give(
@@ -105,6 +143,22 @@ def test_words_know_their_lines_and_here_documents_their_text() -> None:
     first, second, third = Shell().commands("a \\\n 'b'\ncat <<X | c\nv=$V\nX\n")
     assert [one.line for one in first.words] == [1, 2]
     assert second.stdin == third.stdin == Word("v=$V\n", 4)
+
+
+def test_here_documents_are_filled_in_as_the_shell_does() -> None:
+    text = 'f() { c <<E\n"$1" \\"x\\" \\$1 ${2:-d}\nE\n}\nf a'
+    (command,) = Shell().commands(text)
+    assert command.stdin == Word('"a" \\"x\\" $1 d\n', 2)
+
+
+def test_what_a_command_says_is_given_to_the_next_in_a_pipe() -> None:
+    *_, last = Shell().commands('X=a; echo "{$X}" | c -d @-')
+    assert last.stdin == Word("{a}\n", 1)
+
+
+def test_arguments_keep_the_line_on_which_they_are_given() -> None:
+    (command,) = Shell().commands('f() {\nx "$@"\n}\n\nf a')
+    assert [one.line for one in command.words] == [2, 5]
 
 
 # --- commands ---------------------------------------------------------------------------------
@@ -123,6 +177,7 @@ UPSTREAM = {"vhost": "/", "component": "federation-upstream", "name": "up"}
         (f"rabbitmqctl -n rabbit@localhost {UP}", ""),
         (f"docker exec -i -u root north rabbitmqctl {UP}", "north"),
         (f"docker compose -f x.yml exec -T north rabbitmqctl {UP}", "north"),
+        (f"docker exec $(sudo docker ps -qf name=north) rabbitmqctl {UP}", "north"),
         (f"kubectl -n mq exec -it pod/north-0 -c rabbitmq -- rabbitmqctl {UP}", "north.mq"),
         (f"kubectl --context west -n mq exec deploy/north -- rabbitmqctl {UP}", "north.mq@west"),
         (f"ssh north docker exec rabbit rabbitmqctl {UP}", "north"),
@@ -130,6 +185,14 @@ UPSTREAM = {"vhost": "/", "component": "federation-upstream", "name": "up"}
         (f"export RABBITMQ_NODENAME=rabbit@north\nrabbitmqctl {UP}", "north"),
         (f"export RABBITMQ_NODENAME=hare\ndocker exec north rabbitmqctl {UP}", "north"),
         (f"ssh -i key admin@north sudo rabbitmqctl {UP}", "north"),
+        (
+            f"kubectl config use-context west; kubectl exec north-0 -- rabbitmqctl {UP}",
+            "north@west",
+        ),
+        (
+            f"ssh north <<E\nrabbitmqctl {UP.replace(chr(34), chr(92) + chr(34)).replace(chr(39), chr(34))}\nE",
+            "north",
+        ),
         (
             f'docker exec north bash -c "rabbitmqctl {UP.replace(chr(34), chr(92) + chr(34))}"',
             "north",
@@ -210,6 +273,32 @@ def test_a_command_is_for_the_server_that_it_names(text: str, server: str) -> No
                 "routing_key": "k",
             },
         ),
+        (
+            "http -a a:b PUT :15672/api/policies/%2f/p pattern=^a priority:=2 definition:='{\"x\": 1}'",
+            "policies",
+            {"vhost": "/", "name": "p", "pattern": "^a", "priority": 2, "definition": {"x": 1}},
+        ),
+        (
+            'wget --method=PUT --body-data=\'{"type": "topic"}\' http://localhost:15672/api/exchanges/v/e',
+            "exchanges",
+            {"vhost": "v", "name": "e", "type": "topic"},
+        ),
+        (
+            'curl -XPUT localhost:15672/api/cluster-name -d \'{"name": "east"}\'',
+            "global_parameters",
+            {"name": "cluster_name", "value": "east"},
+        ),
+        (
+            "CODE=$(curl -sXPUT 0.0.0.0:15672/api/vhosts/v)",
+            "vhosts",
+            {"name": "v"},
+        ),
+        (
+            'cat > /tmp/e.json <<E\n{"type": "topic"}\nE\n'
+            "curl -T e.json localhost:15672/api/exchanges/v/e",
+            "exchanges",
+            {"vhost": "v", "name": "e", "type": "topic"},
+        ),
     ],
 )
 def test_commands_are_entries_of_definitions(
@@ -234,6 +323,10 @@ def test_requests_and_options_name_the_server_by_host_or_port() -> None:
         ('rabbitmqctl set_parameter c n "{\\"a\\": $X}"', 1, "$X stands in it: fill it in"),
         ('rabbitmqctl set_parameter c n \'[{<<"uri">>,<<"x">>}]\'', 1, "an Erlang term"),
         ("rabbitmqctl set_policy fed", 1, "too few words"),
+        ("rabbitmqctl set_policy fed ^$X '{}'", 1, "$X stands in the pattern of policy fed: fill"),
+        ("rabbitmqctl set_policy {{ name }} ^a '{}'", 1, "a template: {{ name }} stands in it"),
+        ("curl -XPUT h:15672/api/parameters/shovel/v/s -d '{\"a\": 1}'", 1, "it has no value"),
+        ('curl -XPUT ${API}parameters/shovel/v/s -d "$X"', 1, "$X stands in it: fill it in"),
     ],
 )
 def test_values_that_cannot_be_read_are_faults_with_their_line(
@@ -250,6 +343,36 @@ def test_what_changes_nothing_of_federation_is_told_by_its_names_only() -> None:
     assert not found.changes
     assert all(one in told for one in ("add_user", "stop_app", "definitions of x.json"))
     assert "Sesame-77" not in told
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "told"),
+    [
+        (f"\nf() {{ rabbitmqctl {UP}; }}", 2, "function f: nothing calls it here"),
+        ("put -X PUT http://h:15672/api/policies/%2f/p", 1, "a request by put"),
+        ("docker exec $C rabbitmqctl add_vhost v", 1, "which server $C is"),
+        ("curl -XPUT h:15672/api/vhosts/v -d @v.json", 1, "read v.json as well"),
+        ("for a in {1..200}; do for b in {1..200}; do x; done; done", 1, "after 20000 commands"),
+    ],
+)
+def test_what_cannot_be_followed_is_told(text: str, line: int, told: str) -> None:
+    (note,) = script(text)[1].findings
+    assert (note.where.line, told in note.message) == (line, True), note
+
+
+def test_ports_of_containers_that_the_script_starts_are_theirs() -> None:
+    text = "\n".join(
+        (
+            "run() { docker run -d --name mq_$1 -h $1 -p $((15672 + $2)):15672 rabbitmq; }",
+            "run north 0; run south 1",
+            "curl -XPUT http://$IP:15673/api/vhosts/v",
+            "rabbitmqadmin declare vhost name=v",
+            "docker exec mq_south rabbitmqadmin declare vhost name=w",
+        )
+    )
+    found = script(text)[0]
+    assert {one: len(made) for one, made in found.changes.items()} == {"mq_south": 2, "mq_north": 1}
+    assert found.names["mq_south"] == ("south",)
 
 
 def test_values_that_only_older_releases_take_are_warned_of() -> None:
@@ -311,6 +434,23 @@ def test_what_a_script_takes_away_again_is_told(tmp_path: Path) -> None:
     assert not reading.federation.bridges
     (told,) = [one for one in reading.findings if "takes it away again" in one.message]
     assert (told.where.line, "s.sh:3" in told.message) == (1, True)
+
+
+def test_what_is_perhaps_taken_away_is_there(tmp_path: Path) -> None:
+    gone = "case $1 in down) rabbitmqctl clear_parameter federation-upstream up;; esac"
+    reading = read(tmp_path, s_sh=f"rabbitmqctl {UP}\nrabbitmqctl {POLICY}\n{gone}\n")
+    assert links(reading) == {("s", "far", "orders/")}
+    (told,) = [one for one in reading.findings if "takes it away again" in one.message]
+    assert "if a condition holds: it is taken to be there" in told.message
+
+
+def test_what_another_script_takes_away_is_there(tmp_path: Path) -> None:
+    gone = "docker exec mq rabbitmqctl clear_parameter federation-upstream up"
+    made = f"docker exec mq rabbitmqctl {UP}\ndocker exec mq rabbitmqctl {POLICY}\n"
+    reading = read(tmp_path, create_sh=made, delete_sh=gone)
+    assert links(reading) == {("mq", "far", "orders/")}
+    (told,) = [one for one in reading.findings if "takes it away again" in one.message]
+    assert "delete.sh:1 takes it away again in another script" in told.message
 
 
 # --- definitions that grow --------------------------------------------------------------------
@@ -400,6 +540,33 @@ def test_a_script_that_says_nothing_of_federation_is_refused(ropewalk: Run, tmp_
     path.write_text("#!/bin/sh\necho hello\n")
     with pytest.raises(ConfigurationError, match="C001"):
         read_native([path])
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        (
+            "fed.py",
+            "put('/api/parameters/shovel/%2f/x')",
+            "a program that sets up RabbitMQ: run it",
+        ),
+        (
+            "fed.sls",
+            "up:\n  rabbitmq_upstream.present:\n    - uri: amqp://a",
+            "a tool that sets up",
+        ),
+        ("Makefile", f"fed:\n\trabbitmqctl {UP}\n", "it has commands for RabbitMQ"),
+        ("main.tf", 'resource "rabbitmq_shovel" "s" {\n}\n', "a tool that sets up RabbitMQ"),
+    ],
+)
+def test_what_is_no_script_is_refused_with_the_next_step(
+    tmp_path: Path, name: str, text: str, told: str
+) -> None:
+    path = tmp_path / name
+    path.write_text(text)
+    with pytest.raises(ConfigurationError) as caught:
+        read_native([path])
+    assert told in str(caught.value)
 
 
 def test_other_scripts_of_a_folder_are_passed_over(tmp_path: Path) -> None:

@@ -67,10 +67,11 @@ class Asked:
         """Of pairs that are not served with nothing failed, whether they would have to be now."""
         open_to = self._dropped
         if other.down:
-            found[self._dropped & self._assumed] = Verdict.CUT
-            open_to = self._dropped & ~self._assumed
+            found[self._dropped & ~self._promised] = Verdict.CUT
+            open_to = self._dropped & self._promised
         for i in np.flatnonzero(open_to).tolist():
-            excused = other.excused(*self._named(i))
+            source, to, _ = self.pairs[i]
+            excused = other.excused(source, to, promised=bool(self._promised[i]))
             found[i] = Verdict.CUT if excused else Verdict.BLACK_HOLE
 
     @cached_property
@@ -84,9 +85,9 @@ class Asked:
         return np.isin(self.usual, (Verdict.BLACK_HOLE, Verdict.CUT))
 
     @cached_property
-    def _assumed(self) -> Bools:
-        topics = self.floods.federation.topics
-        return np.array([topics[self._named(i)[2]].assumed for i in range(len(self.pairs))], bool)
+    def _promised(self) -> Bools:
+        ends = (self._named(i)[1:] for i in range(len(self.pairs)))
+        return np.array([self.floods.promised(topic, to) for to, topic in ends], bool)
 
     def at(self, brokers: Iterable[str]) -> Ints:
         """The numbers of pairs that have one of some brokers at an end."""

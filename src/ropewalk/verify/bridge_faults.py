@@ -200,20 +200,20 @@ def _gaps(
         told.add(pair)
         now_at = floods.home(source, "publishers") or source
         now_to = floods.home(to, "subscribers") or to
-        if floods.federation.topics[floods.topics[t]].assumed:
+        promised = floods.promised(floods.topics[t], to)
+        if not promised:
             # What a failure cuts off of them is told by what fails (V015).
             if floods.down or (now_at, now_to) in alike:
                 continue
             alike.add((now_at, now_to))
         name = floods.name_with(fate, source, to, floods.topics[t])
-        yield _gap(floods, (now_at, now_to, t), name, fate)
+        yield _gap(floods, (now_at, now_to, t), name, fate, promised=promised)
 
 
-def _gap(floods: Floods, pair: Pair, name: str, fate: Verdict) -> Finding:
+def _gap(floods: Floods, pair: Pair, name: str, fate: Verdict, *, promised: bool) -> Finding:
     source, to, t = pair
     federation = floods.federation
     topic = floods.topics[t]
-    assumed = federation.topics[topic].assumed
     found = floods.of(source, name)
     furthest = max(found.came_from, key=lambda one: len(found.way(one)))
     where = federation.where("topics", t)
@@ -240,7 +240,7 @@ def _gap(floods: Floods, pair: Pair, name: str, fate: Verdict) -> Finding:
             {"at": str(federation.where("bridges", i, "max_hops")), "needed": hops}
             for i, hops in needed.items()
         ]
-    severity: Severity = "warning" if assumed and code == "V014" else "error"
+    severity: Severity = "error" if promised or code == "V004" else "warning"
     return Finding(code, message + over(floods, way), where, severity, witness)
 
 
@@ -277,7 +277,8 @@ def _unserved(floods: Floods) -> Iterator[Finding]:
             if not any(at == to and common(topic, name) == name for at, name in brought):
                 message = f"{topic} has no publisher, and no bridge brings it to {to}"
                 where = federation.where("topics", i)
-                yield Finding("V010", message, where, "error", {"topic": topic, "to": to})
+                severity: Severity = "warning" if facts.written else "error"  # as in lonely()
+                yield Finding("V010", message, where, severity, {"topic": topic, "to": to})
 
 
 def _once(way: list[Place]) -> list[Place]:

@@ -11,7 +11,8 @@ from itertools import groupby
 import numpy as np
 
 from ropewalk.federation.arrays import Ints
-from ropewalk.findings import Finding, Where
+from ropewalk.federation.facts import Federation
+from ropewalk.findings import Finding, Severity, Where
 from ropewalk.routing.entries import Group
 from ropewalk.verify.check import Check, Seen
 from ropewalk.verify.demand import matching_topics
@@ -183,7 +184,14 @@ def finding_of(check: Check, fault: Fault) -> Finding:
         "entries": [_entry_facts(check, *one) for one in fault.entries],
     }
     where = _where(check, fault, topics)
-    return Finding(CODES[fault.verdict], "; ".join(told), where, "error", witness)
+    severity: Severity = "warning" if _only_documents(check.federation) else "error"
+    return Finding(CODES[fault.verdict], "; ".join(told), where, severity, witness)
+
+
+def _only_documents(federation: Federation) -> bool:
+    """Whether only applications were read, of brokers that nobody said are joined."""
+    joined = federation.links or federation.bridges
+    return not joined and all(one.written for one in federation.topics.values())
 
 
 def _when(check: Check, fault: Fault) -> str:
@@ -245,7 +253,5 @@ def _where(check: Check, fault: Fault, topics: list[str]) -> Where:
     if check.table is not None:
         return Where(check.table.source)
     if topics:
-        return check.federation.source.where(
-            "topics", list(check.federation.topics).index(topics[0])
-        )
+        return check.federation.where("topics", list(check.federation.topics).index(topics[0]))
     return Where(check.federation.source.file)

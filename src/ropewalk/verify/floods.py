@@ -43,6 +43,7 @@ class Floods:
         self.limits = limits
         self.topics = tuple(federation.topics)
         self._cuts: dict[bool, Patterns] = {}
+        self._promised: dict[tuple[str, str], bool] = {}
         self._examples: dict[str, list[str]] = before._examples if before else {}
         self.moved = bool(self.bridges.layout.choosy.intersection(down))
         """Whether the failure makes somebody connect elsewhere."""
@@ -172,11 +173,26 @@ class Floods:
         fates = [self._fate(now_at, now_to, to, name) for name in self.owed(topic, to)]
         worst = max(fates, key=lambda one: (one != Verdict.DELIVERED, -one))
         dropped = worst == Verdict.BLACK_HOLE
-        return Verdict.CUT if dropped and self.excused(now_at, now_to, topic) else worst
+        excused = dropped and self.excused(now_at, now_to, promised=self.promised(topic, to))
+        return Verdict.CUT if excused else worst
 
-    def excused(self, source: str, to: str, topic: str) -> bool:
+    def promised(self, topic: str, to: str) -> bool:
+        """Whether both ends of a topic are stated, not only assumed of what bridges carry."""
+        if self.before is not None:
+            return self.before.promised(topic, to)
+        if (topic, to) not in self._promised:
+            wanted = self._stated.get(to)
+            met = wanted is not None and any(wanted.meet(topic))
+            self._promised[topic, to] = met and not self.federation.topics[topic].assumed
+        return self._promised[topic, to]
+
+    @cached_property
+    def _stated(self) -> dict[str, Patterns]:
+        return _subscribed(self.federation, stated=True)
+
+    def excused(self, source: str, to: str, *, promised: bool) -> bool:
         """Whether bridges need not carry a topic: nobody asked, or nothing joins them any more."""
-        if self.federation.topics[topic].assumed:
+        if not promised:
             return bool(self.down) or self.apart(source, to)
         return bool(self.down) and self.part.get(source, source) != self.part.get(to, to)
 
@@ -205,10 +221,12 @@ class Floods:
         return Verdict.BLACK_HOLE
 
 
-def _subscribed(federation: Federation) -> dict[str, Patterns]:
-    """What is subscribed to at each broker."""
+def _subscribed(federation: Federation, *, stated: bool = False) -> dict[str, Patterns]:
+    """What is subscribed to at each broker, by all that is known or as `stated`."""
     found: dict[str, list[str]] = {}
     for topic, facts in federation.topics.items():
+        if stated and facts.assumed:
+            continue
         for broker in {broker_of(one) for one in facts.subscribers}:
             found.setdefault(broker, []).append(topic)
     return {broker: Patterns(topics) for broker, topics in found.items()}

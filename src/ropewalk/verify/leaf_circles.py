@@ -19,6 +19,8 @@ def circles(federation: Federation) -> dict[int, list[tuple[str, int]]]:
     joined: Edges = {}
     part: dict[str, str] = {}
     found: dict[int, list[tuple[str, int]]] = {}
+    cells = _cells(federation)
+    between: dict[frozenset[str], set[str]] = {}
     numbers = connections_of(federation)
     ordered = [i for i, one in enumerate(federation.bridges) if one.kind in ("route", "gateway")]
     ordered += [
@@ -30,6 +32,13 @@ def circles(federation: Federation) -> dict[int, list[tuple[str, int]]]:
         if not ends:
             continue
         a, b = bridge.from_, ends[0]
+        if bridge.kind == "leaf":
+            # Servers of one cluster may each have a leaf node of the same other one.
+            holders = between.setdefault(frozenset((_root(cells, a), _root(cells, b))), set())
+            beside = bool(holders) and a not in holders
+            holders.add(a)
+            if beside:
+                continue
         if _root(part, a) == _root(part, b):
             if bridge.kind == "leaf":
                 found[i] = _way(joined, b, a)
@@ -38,6 +47,15 @@ def circles(federation: Federation) -> dict[int, list[tuple[str, int]]]:
         joined.setdefault(a, []).append((b, i))
         joined.setdefault(b, []).append((a, i))
     return found
+
+
+def _cells(federation: Federation) -> dict[str, str]:
+    """Servers that routes join, by one that stands for all of them (see `_root`)."""
+    part: dict[str, str] = {}
+    for one in federation.bridges:
+        if one.kind == "route":
+            part[_root(part, one.from_)] = _root(part, one.to)
+    return part
 
 
 def circle_findings(federation: Federation) -> Iterator[Finding]:

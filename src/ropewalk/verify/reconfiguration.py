@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from ropewalk.federation.facts import Federation
 from ropewalk.federation.topics import meeting
-from ropewalk.findings import Finding
+from ropewalk.findings import Finding, Severity
 from ropewalk.verify.takeover import GONE, Homes, home, homes_of
 
 Down = frozenset[int]
@@ -96,4 +96,6 @@ def lonely(federation: Federation) -> Iterator[Finding]:
         # Bridges may bring a topic under another name: they have a say of their own.
         alone = not topic.publishers and i not in served and not federation.bridges
         if topic.subscribers and alone:
-            yield Finding("V010", f"{name} has no publisher", where, "error", witness)
+            # Of files that were read there may be more: a document is of one application.
+            severity: Severity = "warning" if topic.written else "error"
+            yield Finding("V010", f"{name} has no publisher", where, severity, witness)

@@ -51,6 +51,8 @@ class Change:
     inner: Mapping[int, Mapping[str | int, int]] = field(default_factory=dict, repr=False)
     """Lines of what is in its containers, by their identity as `Parsed` has them."""
     gone: bool = False
+    perhaps: bool = False
+    """Whether that depends on what is not known."""
 
     @property
     def identity(self) -> Identity:
@@ -59,11 +61,15 @@ class Change:
 
 
 def grown(changes: Iterable[Change], base: Parsed | None = None) -> Grown:
-    """A document with the changes made in their order; `base` is what was there before."""
+    """A document with the changes made in their order; `base` is what was there before.
+
+    What is perhaps taken away is there.
+    """
     last: dict[tuple[str, Identity], Change] = {}
     for one in changes:
-        last.pop((one.section, one.identity), None)
-        last[one.section, one.identity] = one
+        if not (one.gone and stays(one, last.get((one.section, one.identity)))):
+            last.pop((one.section, one.identity), None)
+            last[one.section, one.identity] = one
     before = base.value if base is not None and isinstance(base.value, dict) else {}
     lines = dict(base.lines or {}) if base is not None else {}
     made = Grown(value=dict(before), lines=lines)
@@ -73,6 +79,11 @@ def grown(changes: Iterable[Change], base: Parsed | None = None) -> Grown:
         if ours:
             _put(made, lines, section, ours, new=base is None)
     return made
+
+
+def stays(gone: Change, put: Change | None) -> bool:
+    """Whether a thing is there though a script takes it away: nobody knows which script is last."""
+    return gone.perhaps or (put is not None and not put.gone and put.file != gone.file)
 
 
 def undone(changes: Iterable[Change]) -> Iterator[tuple[Change, Change]]:

@@ -1,6 +1,6 @@
 """Several files' drafts to one federation: addresses become brokers, topics of a name one topic."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from ropewalk.federation.bridges import Bridge, Prefixes
@@ -31,6 +31,8 @@ class Joined:
     federation: Federation
     meant: Mapping[tuple[str, str, int], str]
     """By file, host and port, as they are written there."""
+    asked: Collection[tuple[str, int, str]]
+    """Host, port and server's name of every address."""
 
 
 def join(name: str, drafts: Drafts, said: Said | None = None) -> Joined:
@@ -58,7 +60,7 @@ def join(name: str, drafts: Drafts, said: Said | None = None) -> Joined:
         bridges=tuple(bridges),
         topics=topics,
     )
-    return Joined(federation, directory.meant)
+    return Joined(federation, directory.meant, directory.asked)
 
 
 def _same_cluster(directory: Directory, drafts: Drafts) -> None:
@@ -202,13 +204,15 @@ def _tell_several(one: TopicDraft, directory: Directory, drafts: Drafts) -> None
         if isinstance(end, Address) and end.server:
             found.setdefault(end.make, {}).setdefault(directory.broker(end, None), end)
     for brokers in found.values():
-        servers = {end.server: end for end in brokers.values()}
-        if len(servers) > 1:
-            names = " and ".join(map(label, list(servers)[:3]))
+        if len(brokers) > 1:
+            # One server of a document may be several, by its variables.
+            servers = list(dict.fromkeys(end.server for end in brokers.values()))
+            named = servers if len(servers) == len(brokers) else list(brokers)
+            names = " and ".join(map(label, named[:3]))
             what = f"servers {names} are read as in use at once, and what is sent at one is wanted "
             what += "at the others: if the application uses one of them, as environments, say in "
             what += "--map that they are one broker, or read a copy of the document with one"
-            drafts.warn(list(servers.values())[1].where, "C012", what)
+            drafts.warn(list(brokers.values())[1].where, "C012", what)
 
 
 def _ends(ends: Iterable[End], directory: Directory, *, named: bool) -> tuple[str | Client, ...]:

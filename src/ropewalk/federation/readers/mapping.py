@@ -1,6 +1,7 @@
 """What a user says about files whose host names do not tell which broker is meant."""
 
 import re
+from collections.abc import Container, Iterable, Iterator
 from collections.abc import Mapping as Pairs
 from dataclasses import dataclass, field
 from typing import Any
@@ -45,6 +46,21 @@ class Mapping:
             or self.servers.get(server_name)
             or self.brokers.get((host, None))
         )
+
+    def idle(
+        self, asked: Iterable[tuple[str, int, str]], files: Iterable[str], brokers: Container[str]
+    ) -> Iterator[tuple[Where, str]]:
+        """Entries that say nothing of what was read, and what they are not."""
+        hosts = {(host.lower().rstrip("."), at) for host, port, _ in asked for at in (port, None)}
+        servers = {server for _, _, server in asked}
+        ends = {"/".join(_steps(one)[i:]) for one in files for i in range(len(_steps(one)))}
+        for (section, key), where in self.lines.items():
+            if section == "brokers" and _address(key) not in hosts and key not in servers:
+                yield where, f"{label(key)} is no address in these files"
+            elif section == "names" and "/".join(_steps(key)) not in ends:
+                yield where, f"{label(key)} is none of these files"
+            elif section == "sites" and key not in brokers:
+                yield where, f"{label(key)} is no broker of these files"
 
     def name_of(self, file: str) -> str | None:
         """What the broker of a configuration file is to be called: the longest ending counts.

@@ -17,10 +17,15 @@ _WRITES = re.compile(
 _PLAIN = (".json", ".conf", ".config", ".cfg", *SCRIPTS)
 _TOOLS = re.compile(
     r"\brabbitmq_(?:parameter|policy|operator_policy|federation_upstream|shovel|exchange|binding|"
-    r"queue|vhost)s?[\"']?\s*[:\"'{]|^apiVersion:\s*rabbitmq\.com/",
+    r"queue|vhost|upstream)s?(?:[\"']?\s*[:\"'{]|\.(?:present|absent)\b)"
+    r"|^apiVersion:\s*rabbitmq\.com/",
     re.MULTILINE,
 )
-"""Ansible, Terraform, Puppet, and what operators in Kubernetes are given."""
+"""Ansible, Terraform, Puppet, Salt, and what operators in Kubernetes are given."""
+_PROGRAMS = (
+    *(".py", ".rb", ".js", ".mjs", ".ts", ".go", ".java", ".kt", ".cs", ".php", ".pl", ".ex"),
+    *(".exs", ".erl", ".rs", ".groovy", ".scala", ".clj", ".ps1", ".psm1"),
+)
 _OURS = re.compile(r"^[\"']?(?:federation|asyncapi)[\"']?\s*:", re.MULTILINE)
 
 
@@ -32,7 +37,7 @@ def foreign(path: Path, text: str) -> str | None:
     """
     suffix = path.suffix.lower()
     if suffix not in _PLAIN and (what := for_rabbitmq(text)) is not None:
-        return what
+        return f"it is a program that sets up RabbitMQ: {_RUN}" if suffix in _PROGRAMS else what
     if suffix in PROSE:
         return f"it is a text for people: {_EACH}"
     writes = suffix not in (*_YAML, ".json") and _WRITES.search(text)
@@ -56,10 +61,7 @@ def for_rabbitmq(text: str) -> str | None:
     (None, 'it is for a tool that sets up RabbitMQ')
     """
     if _TOOLS.search(text):
-        return (
-            "it is for a tool that sets up RabbitMQ: run it, and read what "
-            "`rabbitmqctl export_definitions FILE` writes then"
-        )
+        return f"it is for a tool that sets up RabbitMQ: {_RUN}"
     if is_script(text):
         return (
             "it has commands for RabbitMQ, and is no shell script: save these in a file that ends "
@@ -68,4 +70,5 @@ def for_rabbitmq(text: str) -> str | None:
     return None
 
 
+_RUN = "run it, and read what `rabbitmqctl export_definitions FILE` writes then"
 _EACH = "save each configuration that it shows as a file of its own, and read these"

@@ -122,6 +122,12 @@ def read_native(
         drafts.fault(Where(str(files[0])), fault.code, fault.in_words())
     if drafts.faults:
         raise ConfigurationError(_sorted(drafts.findings))
+    if said is not None:
+        brokers = joined.federation.brokers
+        servers = {one.server for one in brokers.values() if one.server}
+        named = [one.file for one in read]
+        for where, what in said.idle(joined.asked, named, {*brokers, *servers}):
+            drafts.warn(where, "C005", f"{what}: correct it, or remove the entry")
     federation = joined.federation.written_in(Source(", ".join(map(str, files))))
     return Reading(federation, _sorted(drafts.findings), joined.meant, tuple(natives))
 
@@ -284,7 +290,7 @@ def _mosquitto(one: Read, host: str, drafts: Drafts, parts: dict[str, str]) -> N
 
 
 def _as_it_is(path: Path, text: str) -> str:
-    """A text with the mark before it that keeps Mosquitto from starting."""
+    """A text with the mark before it that keeps Mosquitto and NATS from starting."""
     return "\ufeff" + text if is_marked(path) else text
 
 
@@ -296,7 +302,7 @@ def _nats(one: Read, host: str, drafts: Drafts, parts: dict[str, str]) -> None:
             parts[written] = text
         return text
 
-    read_nats(one.text, one.file, host, drafts, include=include)
+    read_nats(_as_it_is(one.path, one.text), one.file, host, drafts, include=include)
 
 
 def _asyncapi(one: Read, host: str, drafts: Drafts, _: dict[str, str]) -> None:

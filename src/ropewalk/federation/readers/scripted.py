@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from ropewalk.federation.readers.drafts import Drafts
-from ropewalk.federation.readers.growing import Change, grown, undone
+from ropewalk.federation.readers.growing import Change, grown, stays, undone
 from ropewalk.federation.readers.rabbitmq import read_rabbitmq, read_script
 from ropewalk.federation.readers.rabbitmq.targets import names_of
 from ropewalk.federation.readers.sources import Read
@@ -66,7 +66,7 @@ def gathered(
             cluster.changes += changes
             known = [server, root, *(a for a in joined if _root(a, joined) == root)]
             names = (name for each in known if each for name in names_of(each))
-            cluster.aliases.update(dict.fromkeys(names))
+            cluster.aliases.update(dict.fromkeys([*names, *script.names.get(server, ())]))
     for cluster in clusters.values():
         _tell_undone(cluster.changes, drafts)
     return clusters
@@ -77,7 +77,11 @@ def _tell_undone(changes: Iterable[Change], drafts: Drafts) -> None:
     for put, gone in undone(changes):
         kind = str(put.value.get("component", put.section))
         what = f"{label(kind)} {label(str(put.value.get('name', '')))}".rstrip()
-        why = f"{Where(gone.file, gone.line)} takes it away again: leave that out to verify it"
+        where = Where(gone.file, gone.line)
+        why = f"{where} takes it away again: leave that out to verify it"
+        if stays(gone, put):
+            when = "if a condition holds" if gone.perhaps else "in another script"
+            why = f"{where} takes it away again {when}: it is taken to be there"
         drafts.aside(Where(put.file, put.line), what, why)
 
 

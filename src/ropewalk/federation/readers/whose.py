@@ -64,6 +64,8 @@ class Directory:
         self._known_as: dict[str, Address] = {}
         self.meant: dict[tuple[str, str, int], str] = {}
         """The server that an address means, by the file it is in, host and port."""
+        self.asked: set[tuple[str, int, str]] = set()
+        """Host, port and server's name of every address that was looked up."""
         for one in drafts.brokers:
             self._add(one)
 
@@ -99,17 +101,23 @@ class Directory:
 
     def broker(self, address: Address, holder: BrokerDraft | None) -> str:
         """The broker that an address means, which may be a new one."""
-        server = self._server(address, holder)
+        said = self._said_of(address)
+        server = self._server(address, holder, said)
         self.meant[address.where.file, address.host, address.port] = server
-        found = self._space(server, address)
+        # The user may say a server, or one of its virtual hosts or accounts.
+        exact = said in self.brokers and said != server
+        found = said if exact and said is not None else self._space(server, address)
         if not is_here(address.host):
             self._known_as.setdefault(found, address)
         return found
 
-    def _server(self, address: Address, holder: BrokerDraft | None) -> str:
-        said = (
-            self._said.broker_of(address.host, address.port, address.server) if self._said else None
-        )
+    def _said_of(self, address: Address) -> str | None:
+        self.asked.add((address.host, address.port, address.server))
+        if self._said is None:
+            return None
+        return self._said.broker_of(address.host, address.port, address.server)
+
+    def _server(self, address: Address, holder: BrokerDraft | None, said: str | None) -> str:
         if said is not None:
             return self._told(said, address)
         if not address.host and holder is not None:

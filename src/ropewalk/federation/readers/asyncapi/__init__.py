@@ -12,6 +12,7 @@ from ropewalk.federation.readers.asyncapi.left_out import UNUSED, LeftOut
 from ropewalk.federation.readers.asyncapi.operations import Operations
 from ropewalk.federation.readers.asyncapi.references import References
 from ropewalk.federation.readers.asyncapi.servers import Server, Servers
+from ropewalk.federation.readers.asyncapi.templates import patterned
 from ropewalk.federation.readers.drafts import Address, Drafts, TopicDraft
 from ropewalk.federation.readers.view import View
 from ropewalk.federation.readers.whose import as_name
@@ -24,6 +25,7 @@ __all__ = ["read_asyncapi"]
 _ROOT = ("info", "id", "defaultContentType", "tags", "externalDocs")
 _UNREAD = ("schemas", "messages", "messageTraits", "correlationIds", "messageBindings")
 _OF_NO_PART = (*_UNREAD, "securitySchemes", "tags", "externalDocs")
+_HINTS_2 = {"operations": "it is version 3's: write publish and subscribe in channels"}
 _PARTS = (
     *("servers", "channels", "operations", "serverVariables", "parameters", "replies"),
     *("replyAddresses", "operationTraits", "serverBindings", "channelBindings"),
@@ -44,7 +46,10 @@ def read_asyncapi(
     `resolve_file` is given the path of another file as seen from this one's folder.
     """
     if not isinstance(parsed.value, dict):
-        drafts.fault(Where(file, 1), "C005", "this is no map: write asyncapi: 3.0.0 first")
+        what = "this is no map: write asyncapi: 3.0.0 first"
+        if isinstance(parsed.value, str) and "asyncapi" in parsed.value:
+            what = "the document is one text in quotes: save what stands in them as the file"
+        drafts.fault(Where(file, 1), "C005", what)
         return
     references = References(parsed, file, drafts, resolve_file)
     root = references.root(file)
@@ -55,7 +60,8 @@ def read_asyncapi(
     servers = Servers(references, left, drafts, version)
     channels = Channels(references, servers, left, drafts, version)
     read = ("asyncapi", "servers", "channels", "operations", "components")
-    left.rest(root, read if version > 2 else [one for one in read if one != "operations"], _ROOT)
+    hints = {} if version > 2 else _HINTS_2
+    left.rest(root, [one for one in read if one not in hints], _ROOT, hints)
     known = _servers(root, references, servers)
     Operations(references, channels, left, drafts, version).read(root)
     channels.find_topics()
@@ -103,9 +109,10 @@ def _wills(servers: list[Server], client: str | None, drafts: Drafts) -> None:
     for one in servers:
         if one.will is None or one.style != "mqtt":
             continue
-        topic, where = one.will
+        written, where = one.will
+        topic, _ = patterned(written, "/", "+")
         if advice := topic_fault(topic):
-            drafts.fault(where, "C005", f"lastWill.topic {shown(topic)} is no topic: {advice}")
+            drafts.fault(where, "C005", f"lastWill.topic {shown(written)} is no topic: {advice}")
         else:
             ends = tuple((end, client) for end in one.addresses)
             drafts.topics.append(TopicDraft(name=topic, where=where, publishers=ends))

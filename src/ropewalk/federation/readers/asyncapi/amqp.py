@@ -21,6 +21,7 @@ _EXCHANGE = ("is", "name", "exchange", "exchange.name", "exchange.type", "exchan
 _QUEUE = ("is", "queue", "queue.name", "queue.vhost")
 _BOUND = "which exchanges give to it is said by its broker's bindings, not here"
 _RUN_TIME = "it is made at run time or empty: nothing says which it is"
+_NO_ADDRESS = "the name of a channel is none in version 3: write address: TOPIC"
 _NO_KEYS = "what goes to this channel is not told apart by its key"
 
 
@@ -143,7 +144,17 @@ def _of_exchange(exchange: View, key: str | None, keys: Keys, drafts: Drafts) ->
     found = keys.with_own(key)
     if not _is_known(found, exchange, drafts):
         return ()
+    _tell_prefix(name, found, exchange, drafts)
     return [Route(exchange_prefix(name), one, kind == "direct", space) for one in found]
+
+
+def _tell_prefix(name: str, keys: Sequence[str], view: View, drafts: Drafts) -> None:
+    """An address like EXCHANGE/KEY is all of it the key."""
+    for key in keys:
+        if key.startswith(f"{name}/"):
+            what = f"routing key {shown(key)} begins with its exchange's name, which is read as a "
+            what += "part of it: write the key alone in bindings.amqp.name, if that is meant"
+            drafts.warn(view.where, "C020", what)
 
 
 def _of_queue(
@@ -184,7 +195,9 @@ def fields_read(view: View, references: References) -> list[tuple[str, str]]:
 
 def spelled(route: Route, key: str) -> str | None:
     """A routing key as a federation's topic or pattern, without its prefix."""
-    if route.direct and "*" not in key and "#" not in key:
+    if route.direct and "#" in key:
+        return None
+    if route.direct and "*" not in key:
         return carried("direct", key)
     return pattern_from_amqp(key)
 
@@ -199,8 +212,13 @@ def _plain(view: View, keys: Sequence[str], left: LeftOut, drafts: Drafts) -> Se
 def _is_known(keys: Sequence[str], view: View, drafts: Drafts) -> bool:
     if keys:
         return True
-    drafts.aside(view.where, "a channel without an address", _RUN_TIME)
+    drafts.aside(view.where, "a channel without an address", why_unknown(view))
     return False
+
+
+def why_unknown(view: View) -> str:
+    """Why a channel has no address that counts: `null` says that it is made at run time."""
+    return _RUN_TIME if "address" in view.value else _NO_ADDRESS
 
 
 def node(address: str | None, view: View, drafts: Drafts) -> Sequence[Route]:

@@ -9,7 +9,7 @@ from ropewalk.federation.readers.asyncapi import amqp
 from ropewalk.federation.readers.asyncapi.left_out import ANY, ELSEWHERE, LeftOut, text, texts
 from ropewalk.federation.readers.asyncapi.references import PARSED, References, is_parsed
 from ropewalk.federation.readers.asyncapi.servers import Server, Servers, Style
-from ropewalk.federation.readers.asyncapi.templates import filled, holes, levels, too_many
+from ropewalk.federation.readers.asyncapi.templates import filled, holes, patterned, too_many
 from ropewalk.federation.readers.drafts import Address, Drafts
 from ropewalk.federation.readers.view import View
 from ropewalk.federation.showing import label, shown
@@ -19,6 +19,9 @@ from ropewalk.findings import Where
 Topics = dict[str, tuple[Address, ...]]
 """Names of topics in the federation's spelling, and where each is one."""
 Action = Literal["send", "receive"]
+HINTS_2 = {"address": "it is version 3's: the name of the channel is its address here"}
+_OPERATIONS = "it is version 2's: write operations with action: send or receive"
+HINTS_3 = {"publish": _OPERATIONS, "subscribe": _OPERATIONS}
 Choices = dict[str, tuple[str, ...]]
 """What each parameter of an address may be, where that is listed."""
 NAMES_IN_BINDINGS: dict[Style, str] = {"mqtt": "topic", "nats": "subject"}
@@ -65,11 +68,12 @@ class Channels:
         return self.all[place]
 
     def _channel(self, name: str, view: View, root: View, at: Where) -> Channel:
-        read = ["address", "servers", "parameters", "bindings"]
-        if self._version == 2:
-            read += ["publish", "subscribe"]
-        self._left.rest(view, read, (*ANY, "messages"))
-        address = name if self._version == 2 else text(view, "address", self._drafts)
+        is_2 = self._version == 2
+        read = ("servers", "parameters", "bindings")
+        own = ("publish", "subscribe") if is_2 else ("address",)
+        hints = HINTS_2 if is_2 else HINTS_3
+        self._left.rest(view, (*read, *own), (*ANY, "messages"), hints)
+        address = name if is_2 else text(view, "address", self._drafts)
         servers = self._servers_of(view, root)
         choices = self._parameters(view, address)
         kept = tuple(one for one in servers if one.style is not None)
@@ -79,7 +83,7 @@ class Channels:
         used = amqp.fields_read(view, self._references) if "amqp" in styles else []
         used += [(style, key) for style, key in NAMES_IN_BINDINGS.items() if style in styles]
         self._left.bindings(view, self._references, used)
-        if view.value.get("address") is not None and address is None:
+        if not is_2 and view.has("address") and address is None:
             kept = ()  # what is written there is no address, which was told
         return Channel(name, at, view, address, choices, kept)
 
@@ -175,10 +179,11 @@ class Channels:
                 for route in self._routes(style, channel, keys)
                 for topic in self._routed(route, style, channel)
             ]
-        written = self._bound(channel.view, style) or channel.address
+        bound = self._bound(channel.view, style)
+        written = channel.address if bound is None else bound
         if written:
             return [(one, None) for one in self._filled(written, style, None, channel)]
-        why = "it is made at run time or empty: nothing says which topic it is"
+        why = amqp.why_unknown(channel.view)
         self._drafts.aside(channel.where, "a channel without an address", why)
         return []
 
@@ -196,7 +201,7 @@ class Channels:
     def _routed(self, route: amqp.Route, style: Style, channel: Channel) -> Sequence[str]:
         if route.key is not None:
             return self._filled(route.key, style, route, channel)
-        whole = self._checked(f"{route.prefix}#", channel.where)
+        whole = self._checked(f"{route.prefix}#", style, channel.where)
         return [] if whole is None else [whole]
 
     def _filled(
@@ -218,13 +223,15 @@ class Channels:
             why = "the subscribers of a group are not told apart"
             self._drafts.aside(at, "a shared subscription's group", why)
             address = address.split("/", 2)[2] if address.count("/") > 1 else ""
-        separator = "/" if style == "mqtt" else "."
-        parts, wide = levels(address, separator)
+        separator, wild = ("/", "+") if style == "mqtt" else (".", "*")
+        written, wide = patterned(address, separator, wild)
+        if wide and style != "mqtt" and "/" in address:
+            why = "levels have dots between them, and a parameter in one is read as all of it: "
+            self._drafts.aside(at, f"address {shown(address)}", f"{why}write dots for its /")
+            return None
         if wide:
             why = "a wildcard stands for a whole level: read as one"
             self._drafts.aside(at, "a parameter that is only a part of its level", why)
-        wild = "+" if style == "mqtt" else "*"
-        written = separator.join(wild if one is None else one for one in parts)
         if style == "amqp" and "/" in address and "." not in address:
             what = f"address {shown(address)} is one word of a routing key"
             advice = "write dots between words, or the key in bindings.amqp.name"
@@ -236,7 +243,7 @@ class Channels:
                 why = "NATS has dots between levels, and this is one word: write dots for its /"
             self._drafts.aside(at, f"address {shown(address)}", why)
             return None
-        return self._checked(topic, at)
+        return self._checked(topic, style, at)
 
     def _topic(self, written: str, style: Style, route: amqp.Route | None) -> str | None:
         if route is not None:
@@ -244,16 +251,24 @@ class Channels:
             return None if topic is None else route.prefix + topic
         return pattern_from_nats(written) if style == "nats" else written
 
-    def _checked(self, topic: str, at: Where) -> str | None:
+    def _checked(self, topic: str, style: Style, at: Where) -> str | None:
+        """A topic, or None: what MQTT has not is wrong there, but other makes may have it."""
         advice = topic_fault(topic)
-        if advice:
+        if advice and style == "mqtt":
             self._drafts.fault(at, "C005", f"address {shown(topic)} is no topic: {advice}")
+        elif advice:
+            why = f"no topic of a federation is spelled like this: {advice}"
+            self._drafts.aside(at, f"address {shown(topic)}", why)
         return None if advice else topic
 
     def _in_space(self, end: Address, space: str | None, at: Where) -> Address:
         """An address in the virtual host that a channel names, if the server names none."""
         wanted = "" if space == "/" else space
-        if wanted is None or wanted == end.space:
+        if wanted is None or end.space in (wanted, wanted.removeprefix("/")):
+            return end
+        if end.space and not wanted:  # what generators write for any
+            why = "a connection has one, and that is its server's"
+            self._drafts.aside(at, "virtual host / of a channel", why)
             return end
         if end.space:
             what = f"this channel is of virtual host {shown(space)}, its server of "

@@ -1,6 +1,7 @@
 """What a document says beyond where messages go: known, counted, and told once per kind."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from ropewalk.federation.readers.asyncapi.references import References
@@ -25,6 +26,8 @@ WHY = {
     NO_EXCHANGE: "they are read as amq.topic's: name it in bindings.amqp.exchange",
     UNUSED: "they take effect only where a $ref leads to them",
     ELSEWHERE: "where their messages go is not followed",
+    "amqp binding exchange": "the channel is a queue: its broker's bindings say what it is given",
+    "amqp binding queue": "the channel is a routing key: its broker's bindings say where it leads",
 }
 BINDING = "how a client talks to its broker does not decide where messages go"
 FOREIGN = "only servers of MQTT, AMQP and NATS are read, and what these say is of another protocol"
@@ -55,10 +58,16 @@ class LeftOut:
         first, count, why = self._counts.get(kind, (where, 0, WHY.get(kind, otherwise)))
         self._counts[kind] = (first, count + times, why)
 
-    def rest(self, view: View, read: Collection[str], known: Iterable[str] = ANY) -> None:
+    def rest(
+        self,
+        view: View,
+        read: Collection[str],
+        known: Iterable[str] = ANY,
+        hints: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         """Count what is known of a map, and tell what is not; what was `read` is neither.
 
-        A map that several others refer to is counted once.
+        A map that several others refer to is counted once. `hints` say what to write instead.
         """
         if (view.file, view.path) in self._seen:
             return
@@ -72,7 +81,7 @@ class LeftOut:
                 self.add(ABOUT[key], view.place(key), _count(key, view.value[key]))
             else:
                 why = "it is not known here: correct its name, or call it x-..."
-                self._drafts.aside(view.place(key), label(key), why)
+                self._drafts.aside(view.place(key), label(key), hints.get(key, why))
 
     def bindings(
         self, view: View, references: References, read: Collection[tuple[str, str]] = ()

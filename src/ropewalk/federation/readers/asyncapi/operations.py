@@ -62,7 +62,8 @@ class Operations:
                 keys = self._about(one, ("bindings", "traits"), ("message", "operationId"))
             exchanged = self._channels.is_labelled(channel) and _is_exchanged(channel.name, key)
             channel.use(OPPOSITE[action] if exchanged else action, keys)
-            self._tell_once(view.place(key), _EXCHANGED if exchanged else _SIDES)
+            if channel.servers:
+                self._tell_once(view.place(key), _EXCHANGED if exchanged else _SIDES)
 
     def _tell_once(self, where: Where, what: str) -> None:
         if what not in self._told:

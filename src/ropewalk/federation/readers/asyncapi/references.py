@@ -17,6 +17,12 @@ Spot = tuple[str, Path]
 """A value's file, and its path there."""
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+_EFFECTIVE = {
+    *("host", "url", "pathname", "protocol", "protocolVersion", "variables", "bindings", "enum"),
+    *("default", "schema", "address", "servers", "parameters", "publish", "subscribe", "action"),
+    *("channel", "reply", "traits"),
+}
+"""Fields that decide where messages go."""
 PARSED = (
     "'$ref:$...' is how a parser's output speaks of another part of itself: "
     "give the document that was parsed"
@@ -151,7 +157,13 @@ class References:
 
     def _tell_beside(self, spot: Spot, value: dict[str, Any]) -> None:
         beside = [one for one in value if one != "$ref" and not one.startswith("x-")]
-        if beside:
+        beside.sort(key=lambda one: one not in _EFFECTIVE)
+        if beside and beside[0] not in _EFFECTIVE:
+            why = "such fields are ignored"
+            self._drafts.aside(
+                self._where(spot, beside[0]), f"{label(beside[0])} beside a $ref", why
+            )
+        elif beside:
             what = f"{label(beside[0])} stands beside a $ref, and such fields are ignored: "
             what += "write it where the $ref leads, or write all of it here"
             self._drafts.warn(self._where(spot, beside[0]), "C020", what)

@@ -38,6 +38,16 @@ PROTOCOLS: dict[str, Protocol] = {
     "amqps": Protocol("amqp", "rabbitmq", 5671, True),
     "amqp1": Protocol("amqp1", "rabbitmq", 5672),
     "nats": Protocol("nats", "nats", 4222),
+    "rabbitmq": Protocol("amqp", "rabbitmq", 5672),
+}
+SECURE_PORTS = {one.make: one.port for one in PROTOCOLS.values() if one.secure}
+TLS = ("wss", "ssl", "tls")
+"""Schemes of addresses that speak of the transport alone."""
+HINTS = {
+    "url": "it is version 2's: write host",
+    "host": "it is version 3's: write url",
+    "port": "write it behind the host's name, as HOST:PORT",
+    "scheme": "write protocol",
 }
 WEB = {"ws": 80, "wss": 443}
 """WebSockets that carry a protocol, and their ports."""
@@ -48,6 +58,8 @@ _PARTS = re.compile(
     r"(?P<path>/[^?#]*)?(?P<more>[?#].*)?",
     re.DOTALL,
 )
+_FILLED_IN = re.compile(r"\$\{|\{\{")
+"""What a template or an environment fills in, not the document's variables."""
 _HOST = re.compile(r"[\w.-]+|[0-9A-Fa-f:.%]+")
 
 
@@ -83,7 +95,7 @@ class Servers:
 
     def _read(self, name: str, view: View) -> Server:
         read = (self._key, "pathname", "protocol", "variables", "bindings")
-        self._left.rest(view, read, (*ANY, "protocolVersion", "security"))
+        self._left.rest(view, read, (*ANY, "protocolVersion", "security"), HINTS)
         mqtt = self._mqtt(view)
         known = (("mqtt", "lastWill"), ("mqtt", "lastWill.topic"))
         self._left.bindings(view, self._references, known)
@@ -91,11 +103,12 @@ class Servers:
         variables = self._variables(view)
         if protocol is None:
             return Server()
-        addresses = [
-            one
-            for written in self._written(view, variables)
-            if (one := self._address(written, protocol, name, view)) is not None
-        ]
+        addresses: list[Address] = []
+        for written in self._written(view, variables):
+            one = self._address(written, protocol, name, view)
+            if one is None:  # what is wrong with it is mostly wrong with every value of a variable
+                break
+            addresses.append(one)
         return Server(protocol, self._brokers(addresses), mqtt)
 
     def _brokers(self, addresses: list[Address]) -> tuple[Address, ...]:
@@ -157,6 +170,11 @@ class Servers:
             if name not in holes(f"{address}{path}"):
                 why = f"the address has no {{{label(name)}}} in it"
                 self._drafts.aside(view.place("variables", name), f"variable {label(name)}", why)
+        if found := _FILLED_IN.search(template):
+            why = "something else fills it in: write the address that it stands for"
+            what = f"{found[0]}...{'}' * found[0].count('{')} in {self._key}"
+            self._drafts.aside(view.place(self._key), what, why)
+            return ()
         if unknown := [one for one in holes(template) if not variables.get(one)]:
             what = f"{{{label(unknown[0])}}} of {self._key}"
             why = f"no value for it: give variables.{label(unknown[0])} a default"
@@ -197,9 +215,9 @@ class Servers:
         scheme = PROTOCOLS.get((parts["scheme"] or "").lower())
         web = (parts["scheme"] or "").lower()
         secure = protocol.secure or bool(scheme and scheme.make == protocol.make and scheme.secure)
-        secure = secure or web == "wss"
-        usual = (scheme if scheme and secure else protocol).port
-        port = self._port(parts["port"], WEB.get(web, usual), where)
+        secure = secure or web in TLS
+        usual = SECURE_PORTS.get(protocol.make, protocol.port) if secure else protocol.port
+        port = self._port(parts["port"], WEB.get(web, usual), where, hidden="@" in first)
         if port is None:
             return None
         return Address(
@@ -220,13 +238,16 @@ class Servers:
             why = "it does not say which broker it is"
             self._drafts.aside(where, "the query of an address", why)
 
-    def _port(self, written: str | None, usual: int, where: Where) -> int | None:
+    def _port(self, written: str | None, usual: int, where: Where, *, hidden: bool) -> int | None:
+        """The port; with an @ after it, it may be the first part of a password."""
         if not written:
             return usual
         good = written.isascii() and written.isdecimal() and len(written) < 6
         port = int(written) if good else 0
         if not 0 < port < 65536:
-            what = f"{shown(written)} is no port: write a number from 1 to 65535"
+            text = f"{self._key} has no port" if hidden else f"{shown(written)} is no port"
+            what = f"{text}: write a number from 1 to 65535"
+            what += ", and %2F for a / in a password" if hidden else ""
             self._drafts.fault(where, "C005", what)
             return None
         return port

@@ -48,6 +48,16 @@ def too_many(text: str, values: Mapping[str, tuple[str, ...]]) -> str | None:
     return max(used, key=lambda one: used[one]) if prod(used.values()) > MOST else None
 
 
+def patterned(text: str, separator: str, wild: str) -> tuple[str, bool]:
+    """A text with a wildcard for each level with a name in it; whether that says too much.
+
+    >>> patterned("a/{id}/b-{n}", "/", "+"), patterned("a.{x.y}", ".", "*")
+    (('a/+/+', True), ('a.*', False))
+    """
+    found, wide = levels(text, separator)
+    return separator.join(wild if one is None else one for one in found), wide
+
+
 def levels(text: str, separator: str) -> tuple[list[str | None], bool]:
     """The levels of an address, None for one with a name in it; whether that says too much.
 

@@ -1,20 +1,24 @@
 """The files of one broker: its listeners, its connections, and what they include."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from ropewalk.federation.readers.drafts import BrokerDraft, Drafts
-from ropewalk.federation.readers.mosquitto.connections import PORT, Connection
+from ropewalk.federation.readers.mosquitto.connections import PORT, Connection, tell_same_ids
 from ropewalk.federation.readers.mosquitto.known import (
     ASIDE,
     OF_BRIDGE,
     OF_LISTENER,
+    OPENING,
     PLUGIN_OPTIONS,
 )
 from ropewalk.federation.readers.mosquitto.lines import Setting, is_template, settings, variable
-from ropewalk.federation.readers.mosquitto.starting import Starting
+from ropewalk.federation.readers.mosquitto.starting import Starting, tell_same_ports
 from ropewalk.federation.showing import shown
 from ropewalk.findings import Where
+
+_NUMBER = re.compile(r"[0-9]{1,8}(?![0-9])")
 
 Include = Callable[[str], Sequence[tuple[str, str]] | None]
 
@@ -29,6 +33,7 @@ class Listener:
     protocol: str = "mqtt"
     socket: bool = False
     certificate: bool = False
+    interface: bool = False
 
 
 @dataclass(slots=True)
@@ -45,6 +50,7 @@ class Conf:
     template: bool = False
     """Whether a file of it has to be filled in first: what it lacks says nothing then."""
     _listener: Listener | None = None
+    _opened: Setting | None = None
     _connection: Connection | None = None
     _starting: Starting = field(init=False)
 
@@ -74,9 +80,16 @@ class Conf:
         elif name in OF_LISTENER:
             _OF_LISTENER[name](self, setting)
         elif not name.startswith(PLUGIN_OPTIONS):
-            if name == "certfile":
-                (self._listener or self.default).certificate = True
+            listener = self._listener or self.default
+            listener.certificate = listener.certificate or name == "certfile"
+            listener.interface = listener.interface or name == "bind_interface"
+            if listener is self.default and name in OPENING:
+                self._open(setting)
             self.drafts.aside(setting.where, name, ASIDE[name])
+
+    def _open(self, setting: Setting) -> None:
+        if self.default.where is None and not {*setting.words[:1]} & {*OPENING[setting.name]}:
+            self.default.where, self._opened = setting.where, setting
 
     def broker(self) -> BrokerDraft:
         """The broker: where others reach it by MQTT itself."""
@@ -86,6 +99,7 @@ class Conf:
             if not self.template:
                 self._tell_no_listener()
             usable = [self.default]
+        self._tell_clashes()
         first = next((one.where for one in found if one.where), Where(self.file, 1))
         return BrokerDraft(
             name=self.host,
@@ -102,6 +116,26 @@ class Conf:
         if self.connections:
             fix += ", or give the file that includes this one as well"
         self.drafts.note(Where(self.file, 1), "C020", f"{what} at port {PORT}: {fix}")
+
+    def _tell_clashes(self) -> None:
+        if (
+            self._opened is not None
+            and self.listeners
+            and not (self.default.port or self.default.host)
+        ):
+            what = f"{self._opened.name} stands before any listener, so port {PORT} is open as well"
+            self.drafts.warn(self._opened.where, "C020", f"{what}: move it below its listener")
+        default = [(self.default, self.default.port or PORT)] if self.default.where else []
+        listening = [*default, *((one, one.port) for one in self.listeners if one.port)]
+        tell_same_ports(
+            [
+                (one.where, one.host, port)
+                for one, port in listening
+                if one.where and not one.interface
+            ],
+            self.drafts,
+        )
+        tell_same_ids(self.connections, self.drafts)
 
     # --- connections -------------------------------------------------------------------------
 
@@ -198,12 +232,19 @@ class Conf:
             return
         listener = self._listener or self.default
         listener.protocol = protocol
-        listener.where = listener.where or setting.where
+        if protocol != "mqtt":
+            listener.where = listener.where or setting.where
         if protocol != "mqtt":
             why = "bridges use MQTT itself, so this listener is left out"
             self.drafts.aside(setting.where, f"protocol {protocol}", why)
 
     def _mount(self, setting: Setting) -> None:
+        if self._listener is None or self._listener is self.default:
+            what = "mount_point stands before any listener, so Mosquitto does not start"
+            self.drafts.warn(setting.where, "C020", f"{what}: write listener PORT above it")
+        if "+" in setting.value or "#" in setting.value:
+            what = "a mount_point has no wildcards, and Mosquitto does not start with them"
+            self.drafts.warn(setting.where, "C020", f"{what}: write a name that ends with /")
         why = "clients and bridges of this listener see other topic names than the federation"
         self.drafts.note(
             setting.where, "C010", f"not modelled: mount_point: {why}", severity="warning"
@@ -221,8 +262,12 @@ _OF_LISTENER: dict[str, Callable[[Conf, Setting], None]] = {
 
 def _port(setting: Setting, least: int, drafts: Drafts) -> int | None:
     word = setting.words[0] if setting.words else ""
-    port = int(word) if word.isascii() and word.isdecimal() and len(word) < 9 else -1
+    number = _NUMBER.match(word)
+    port = int(number[0]) if number else -1
     if least <= port <= 65535:
+        if number and number[0] != word:
+            what = f"{shown(word)} is read as port {port}"
+            drafts.warn(setting.where, "C020", f"{what}: write {port}")
         return port
     what = f"{setting.name} needs a port from 1 to 65535, and not {shown(word)}"
     if variable(word):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from ropewalk.federation.readers.drafts import Address, BridgeDraft, Drafts
 from ropewalk.federation.readers.mosquitto.known import ASIDE, TLS_OF_BRIDGE
 from ropewalk.federation.readers.mosquitto.lines import TRUTH, Setting, variable
+from ropewalk.federation.readers.mosquitto.starting import seen_from
 from ropewalk.federation.readers.mosquitto.topic_lines import topic_line
 from ropewalk.federation.readers.mosquitto.topics import Line, effective, tell_doubles
 from ropewalk.federation.showing import shown
@@ -38,7 +39,7 @@ def draft_connection(one: Connection, at: str, drafts: Drafts) -> None:
     carried = effective(topics, flags.get("bridge_attempt_unsubscribe", True), drafts)
     tell_doubles(topics, drafts)
     echoes = not flags.get("try_private", True) and version != "mqttv50"
-    echoes = echoes and any(line.goes("in") for line in topics)
+    echoes = echoes and any(way != "out" for _, way, _ in carried)
     for line, way, what in carried:
         drafts.bridges.append(
             BridgeDraft(
@@ -68,6 +69,7 @@ _FIELDS = {
 }
 """Modelled settings, by the field that they have a line of."""
 _FLAGS = ("round_robin", "try_private", "bridge_attempt_unsubscribe")
+_REMOTE = {"clientid": "remote_clientid"}
 _SESSIONS = ("cleansession", "local_cleansession")
 
 
@@ -148,7 +150,8 @@ def _addresses(one: Connection, drafts: Drafts) -> tuple[list[Address], Where]:
     words = given[0].filled
     words = words[: next((i for i, word in enumerate(words) if word[0] == "#"), len(words))]
     if not words:
-        drafts.fault(where, "C002", "address is empty: write address HOST:PORT")
+        what = "a comment stands where the address is to be" if given[0].value else "it is empty"
+        drafts.fault(where, "C002", f"address: {what}: write address HOST:PORT")
         return [], where
     secure = any(setting.name in TLS_OF_BRIDGE for setting in one.settings)
     return [made for word in words if (made := _address(word, where, secure, drafts))], where
@@ -193,7 +196,7 @@ def _hopeless(word: str, host: str, where: Where, drafts: Drafts) -> bool:
         advice = "write HOST:PORT, and the user as remote_username"
     elif "/" in word and variable(word):
         advice = "fill in what is to be filled in: write HOST:PORT"
-    elif "/" in word:
+    elif "/" in host or word.startswith(f"{host}:/"):
         advice = "write HOST:PORT without a scheme or path"
     elif '"' in word:
         advice = "write HOST:PORT without quotes"
@@ -266,7 +269,7 @@ def _tell_sessions(
 ) -> None:
     clean = flags.get("cleansession", False)
     local = flags.get("local_cleansession", clean)
-    promised = any(line.qos for line in topics)
+    promised = any(line.qos and line.goes("out") for line in topics)
     for setting in one.settings:
         if setting.name not in _SESSIONS:
             continue
@@ -278,3 +281,30 @@ def _tell_sessions(
             drafts.aside(
                 setting.where, setting.name, "what waits for a connection is not looked at"
             )
+
+
+# --- names -----------------------------------------------------------------------------------
+
+
+def tell_same_ids(connections: Iterable[Connection], drafts: Drafts) -> None:
+    """Connections that are the same client of their own broker, as which Mosquitto refuses both."""
+    known: dict[str, Where] = {}
+    for one in connections:
+        called = _local_id(one)
+        if called is None:
+            continue
+        name, where = called
+        before = known.setdefault(name, where)
+        if before != where:
+            what = f"this connection has the client id of the one {seen_from(before, where)} here"
+            fix = "write local_clientid with another name for one of them"
+            drafts.warn(where, "C020", f"{what}, so Mosquitto does not start: {fix}")
+
+
+def _local_id(one: Connection) -> tuple[str, Where] | None:
+    """What it is called at its own broker, and the line that says so; else it has its own name."""
+    given = {_REMOTE.get(each.name, each.name): each for each in one.settings if each.value}
+    if (local := given.get("local_clientid")) is not None:
+        return local.value, local.where
+    remote = given.get("remote_clientid")
+    return (f"local.{remote.value}", remote.where) if remote is not None else None

@@ -87,8 +87,39 @@ BOOLEANS = _names(
 )
 """Settings left out that are true or false."""
 
+RANGES: dict[str, tuple[int, float]] = {
+    "keepalive_interval": (-(2**31), 65535),
+    "log_facility": (0, 7),
+    "max_inflight_messages": (-(2**31), 65535),
+    "max_keepalive": (0, 65535),
+    "max_packet_size": (20, float("inf")),
+    "max_qos": (0, 2),
+    "max_topic_alias": (0, 65535),
+    "maximum_qos": (0, 2),
+    "memory_limit": (0, float("inf")),
+    "message_size_limit": (0, 268_435_455),
+    "sys_interval": (0, 65535),
+    "websockets_headers_size": (0, 65535),
+}
+"""Settings left out that are numbers, with the least and the most that any release takes."""
+
+WORDS = {
+    "log_dest": _names("none stdout stderr syslog topic file dlt android"),
+    "log_type": _names(
+        "none all error warning notice information debug subscribe unsubscribe websockets internal"
+    ),
+    "socket_domain": _names("ipv4 ipv6"),
+}
+"""Settings left out that are one of a few words."""
+
+ACCESS = _names(
+    "acl_file allow_anonymous allow_zero_length_clientid auth_plugin auto_id_prefix "
+    "check_retain_source password_file plugin psk_file"
+)
+"""Settings that `per_listener_settings true` has to stand before."""
+
 ONCE = _names(
-    "bridge_alpn bridge_bind_address bridge_cafile bridge_capath bridge_certfile "
+    "bind_address bridge_alpn bridge_bind_address bridge_cafile bridge_capath bridge_certfile "
     "bridge_identity bridge_keyfile bridge_psk bridge_tls_version clientid_prefixes "
     "local_clientid local_password local_username log_timestamp_format notification_topic "
     "persistence_file persistence_location pid_file remote_clientid remote_password "
@@ -101,8 +132,24 @@ ONCE_A_LISTENER = _names(
     "keyfile mount_point psk_hint tls_engine tls_version"
 )
 
+OPENING: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(ONCE_A_LISTENER - {"http_dir", "mount_point", "tls_version"}, ()),
+    "max_connections": ("-1",),
+    "max_qos": ("2",),
+    "maximum_qos": ("2",),
+    "socket_domain": (),
+    **dict.fromkeys(("require_certificate", "use_identity_as_username"), ("false", "0")),
+    **dict.fromkeys(("use_subject_as_username", "use_username_as_clientid"), ("false", "0")),
+}
+"""Settings that open port 1883 where they stand before any listener, but for these values."""
+
 ONCE_FOR_ACCESS = frozenset({"acl_file", "auto_id_prefix", "password_file", "psk_file"})
 """Settings that a broker has once, or each of its listeners."""
+
+TEXTS = (
+    ONCE | ONCE_A_LISTENER | ONCE_FOR_ACCESS | {"clientid", "include_dir", "username"}
+) - _names("local_password log_timestamp_format remote_password")
+"""Settings whose value is all that follows, a comment too. A password may have a # itself."""
 
 PLUGIN_OPTIONS = ("auth_opt_", "plugin_opt_")
 

@@ -9,7 +9,14 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from ropewalk.federation.readers.drafts import Drafts
-from ropewalk.federation.readers.mosquitto.known import ASIDE, KNOWN, LOGS, OLD, PLUGIN_OPTIONS
+from ropewalk.federation.readers.mosquitto.known import (
+    ASIDE,
+    KNOWN,
+    LOGS,
+    OLD,
+    PLUGIN_OPTIONS,
+    TEXTS,
+)
 from ropewalk.findings import Where
 
 _TEMPLATE = re.compile(r"\{\{.*\}\}|\{%.*%\}|\{#.*#\}|<%.*%>")
@@ -21,6 +28,7 @@ _IN_TOPIC = re.compile(
     rf"|{_FILLED_IN}"
 )
 _TO_FILL_IN = re.compile(r"<[^<>]*>|\[[^\[\]]*\]|\{[^{}]*\}")
+_NUMBERED = re.compile(r"\S+ (?:[^\s:]+:)?-?\d+\s*|(?:max_|autosave|keepalive)\w+ -?\d+\s*#.*")
 TRUTH = {"true": True, "1": True, "false": False, "0": False}
 
 
@@ -87,9 +95,12 @@ def settings(text: str, file: str, drafts: Drafts) -> Iterator[Setting]:
             continue
         name, value = said
         if name in KNOWN:
-            if not value and ASIDE.get(name, OLD) not in (OLD, LOGS):
+            if not value and (ASIDE.get(name, OLD) not in (OLD, LOGS) or name == "log_dest"):
                 what = f"{name} has no value, so Mosquitto does not start"
                 drafts.warn(where, "C020", f"{what}: write one, or remove the line")
+            if " #" in value and (name in TEXTS or value.startswith("file ")):
+                what = f"Mosquitto takes the # and what follows it as part of {name}"
+                drafts.warn(where, "C020", f"{what}: write a comment on a line of its own")
             yield Setting(name, value, where)
         elif name.startswith(PLUGIN_OPTIONS):
             option = next(one for one in PLUGIN_OPTIONS if name.startswith(one))
@@ -133,6 +144,15 @@ def _tab_in_name(line: str) -> bool:
     return "\t" in line.lstrip(" ").partition(" ")[0]
 
 
+def _tab_in_value(line: str) -> bool:
+    """Whether a tab is part of a word that says something else then; at the end of a number not."""
+    if line.startswith("#") or _hidden_comment(line):
+        return False
+    name, _, value = line.strip(" ").partition(" ")
+    value = value.lstrip(" ").partition(" #")[0]
+    return "\t" in value and _NUMBERED.fullmatch(f"{name} {value}") is None
+
+
 _STUMBLES: Sequence[tuple[Callable[[str], object], str, str]] = (
     (
         _hidden_comment,
@@ -142,6 +162,11 @@ _STUMBLES: Sequence[tuple[Callable[[str], object], str, str]] = (
     (
         _tab_in_name,
         "Mosquitto takes a tab as part of the setting's name and does not start",
+        "write a space",
+    ),
+    (
+        _tab_in_value,
+        "Mosquitto takes a tab as part of a word, not as what stands between two",
         "write a space",
     ),
     (

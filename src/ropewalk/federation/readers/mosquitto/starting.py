@@ -4,10 +4,14 @@ It takes most texts once only: a second one in the same place ends it. `per_list
 gives each listener files of its own for who may connect.
 """
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from ipaddress import IPv4Address
 
 from ropewalk.federation.readers.drafts import Drafts
 from ropewalk.federation.readers.mosquitto.known import (
+    ACCESS,
     BOOLEANS,
     GONE,
     OF_BRIDGE,
@@ -15,11 +19,15 @@ from ropewalk.federation.readers.mosquitto.known import (
     ONCE_A_LISTENER,
     ONCE_FOR_ACCESS,
     PLUGIN_OPTIONS,
+    RANGES,
+    WORDS,
 )
 from ropewalk.federation.readers.mosquitto.lines import TRUTH, Setting
 from ropewalk.findings import Where
 
+_ALL = str(IPv4Address(0))
 _PLUGINS = ("auth_plugin", "plugin", "global_plugin", "plugin_load", "plugin_use")
+_NUMBER = re.compile(r"[-+]?\d{1,12}")
 _SAME = {name: f"remote_{name}" for name in ("clientid", "username", "password")}
 
 
@@ -30,6 +38,8 @@ class Starting:
     drafts: Drafts
     per_listener: bool = False
     plugin: bool = False
+    access: bool = False
+    """Whether something was said of who may connect."""
     _given: dict[tuple[str, int], Where] = field(default_factory=dict)
 
     def look(self, setting: Setting, listener: int, connection: int) -> None:
@@ -52,8 +62,27 @@ class Starting:
         if setting.name in BOOLEANS and truth is None:
             what = "it is neither true nor false, so Mosquitto does not start"
             self._tell(setting, f"{what}: write true or false")
+        self._look_at_number(setting)
+        words = WORDS.get(setting.name)
+        if words is not None and setting.words[0] not in words:
+            what = "Mosquitto does not know this value, and does not start"
+            self._tell(setting, f"{what}: write {', '.join(sorted(words))}")
+        self.access = self.access or setting.name in ACCESS
         if setting.name == "per_listener_settings":
             self.per_listener = bool(truth)
+            if truth and self.access:
+                what = "it stands after settings of who may connect, so Mosquitto does not start"
+                self._tell(setting, f"{what}: move it to the beginning")
+
+    def _look_at_number(self, setting: Setting) -> None:
+        numbers = [int(found[0]) if (found := _NUMBER.match(word)) else 0 for word in setting.words]
+        least, most = RANGES.get(setting.name, (numbers[0], numbers[0]))
+        if not least <= numbers[0] <= most:
+            bound = f"{least} or more" if numbers[0] < least else f"at most {most}"
+            self._tell(setting, f"it is out of range, so Mosquitto does not start: write {bound}")
+        if setting.name == "restart_timeout" and numbers[1:] and numbers[1] < numbers[0]:
+            what = "what follows the first number is less, so Mosquitto does not start"
+            self._tell(setting, f"{what}: write the longest wait second, and no comment")
 
     def _look_for_another(self, setting: Setting, listener: int, connection: int) -> None:
         name = _SAME.get(setting.name, setting.name)
@@ -63,8 +92,31 @@ class Starting:
         place = connection if name in OF_BRIDGE else listener if each else 0
         before = self._given.setdefault((name, place), setting.where)
         if before != setting.where:
-            at = f"in line {before.line}" if before.file == setting.where.file else f"at {before}"
+            at = seen_from(before, setting.where)
             self._tell(setting, f"given {at} already, so Mosquitto does not start: remove one")
 
     def _tell(self, setting: Setting, what: str) -> None:
         self.drafts.warn(setting.where, "C020", f"{setting.name}: {what}")
+
+
+def seen_from(there: Where, here: Where) -> str:
+    """Where another line is, as seen from this one."""
+    return f"in line {there.line}" if there.file == here.file else f"at {there}"
+
+
+def tell_same_ports(listeners: Iterable[tuple[Where, str, int]], drafts: Drafts) -> None:
+    """Two listeners that need the same port of the same address."""
+    before: list[tuple[Where, str, int]] = []
+    for where, host, port in listeners:
+        other = next((at for at, name, one in before if one == port and _meet(name, host)), None)
+        if other is not None:
+            what = f"port {port} is listened at {seen_from(other, where)} already"
+            fix = "remove one, or give each an address of its own"
+            drafts.warn(where, "C020", f"{what}, so Mosquitto does not start: {fix}")
+        before.append((where, host, port))
+
+
+def _meet(a: str, b: str) -> bool:
+    if a == b or "" in (a, b):
+        return True
+    return _ALL in (a, b) and ":" not in a + b

@@ -13,10 +13,15 @@ from ropewalk.findings import Where
 
 __all__ = ["includes_of", "parse_nats", "read_nats"]
 
+_MARK = "\ufeff"
+
 
 def read_nats(text: str, file: str, host: str, drafts: Drafts, *, include: Include) -> None:
     """Draft a server of one configuration file; `include` gives the text of others, or None."""
-    parsed = parse_nats(text, file, include=include)
+    if text.startswith(_MARK):
+        what = "the file begins with a byte order mark, so the server does not start"
+        drafts.warn(Where(file, 1), "C020", f"{what}: save it as UTF-8 without one")
+    parsed = parse_nats(text.removeprefix(_MARK), file, include=include)
     drafts.findings += parsed.findings
     drafts.included.update(parsed.included)
     if parsed.broken:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ropewalk.federation.readers.drafts import BridgeDraft
+from ropewalk.federation.readers.drafts import BridgeDraft, Drafts
 from ropewalk.federation.readers.nats import settings
 from ropewalk.federation.readers.nats.addresses import user_of
 from ropewalk.federation.readers.nats.block import Block, unique
@@ -13,6 +13,8 @@ from ropewalk.federation.showing import label, shown
 from ropewalk.findings import Where
 
 SYSTEM = "$SYS"
+_SINGLE = ("user", "username", "token")
+"""Of `authorization`: a login that is the only one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +25,7 @@ class Export:
     kind: str
     subject: str
     to: frozenset[str] | None
+    where: Where
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +90,8 @@ def read_accounts(top: Block, *, complete: bool) -> Accounts:
     elif (block := top.block("accounts", {})) is not None:
         for name, account in block.named(settings.ACCOUNT):
             _account(name, account, found, exports, importing)
+    for export in exports:
+        _importers(export, found, top.drafts)
     for name, one in importing:
         _import(name, one, found, exports)
     found.imports.sort(key=lambda one: (one.where.file, one.where.line))
@@ -113,7 +118,7 @@ def _account(
             account.wrong("users", "a list of maps: [ {...} ]")
         if users:
             found.with_users.append(name)
-        found.users.update(dict.fromkeys(_users(users), name))
+        _join(found, users, name, account, "users")
         account.leave("users")
     for one in account.blocks("exports", settings.EXPORT):
         _export(name, one, exports)
@@ -121,11 +126,20 @@ def _account(
     account.rest()
 
 
+def _join(found: Accounts, users: object, account: str, block: Block, key: str) -> None:
+    """Users of a list; the server does not load a file that has one of them twice."""
+    for user in _users(users):
+        if user in found.users:
+            what = "one of these users is here or in another list as well"
+            block.drafts.fault(block.place(key), "C005", f"{what}: give each a name of its own")
+        found.users[user] = account
+
+
 def _users(listed: object) -> Iterator[int]:
     """What tells the users of a list, as far as they have names."""
     for one in listed if isinstance(listed, list) else []:
         for key, name in one.items() if isinstance(one, dict) else ():
-            if str(key).lower() in ("user", "username") and isinstance(name, str):
+            if str(key).lower() in ("user", "username", "nkey") and isinstance(name, str):
                 yield user_of(name)
 
 
@@ -136,9 +150,17 @@ def _export(name: str, one: Block, exports: list[Export]) -> None:
     limited = one.has("accounts") and not one.has("account_token_position")
     if subject:
         to = allowed if limited else None
-        exports.append(Export(account=name, kind=kind, subject=subject, to=to))
+        exports.append(Export(account=name, kind=kind, subject=subject, to=to, where=one.where))
     one.skip("stream", "service", "response_type", "threshold", "latency")
     one.rest()
+
+
+def _importers(export: Export, found: Accounts, drafts: Drafts) -> None:
+    """The server does not load a file with an export to an account that there is not."""
+    for name in sorted(export.to or ()):
+        if not found.elsewhere and name not in found.places:
+            what = f"the {export.kind} export is for account {label(name)}, which there is not"
+            drafts.fault(export.where, "C005", f"{what}: add it to accounts {{ }}")
 
 
 def _import(name: str, one: Block, found: Accounts, exports: list[Export]) -> None:
@@ -221,16 +243,33 @@ def _global(top: Block, found: Accounts) -> None:
         # A service says which account a client is in: it may be any.
         found.with_users = unique([*found.with_users, *found.places])
     listed = next((value for key, value in logins.items() if key.lower() == "users"), None)
-    found.users.update(dict.fromkeys((*_users([logins]), *_users(listed)), ""))
+    _join(found, listed, "", top, "authorization")
+    single = next((key for key in logins if key.lower() in _SINGLE and logins[key]), "")
+    if single and found.users:
+        what = f"{single} of authorization stands beside lists of users, which the server refuses"
+        advice = "move it into one of the lists"
+        top.drafts.fault(top.place("authorization"), "C005", f"{what}: {advice}")
+    _no_auth_user(top, found)
+    found.users.update(dict.fromkeys(_users([logins]), ""))
     named = [one for one in found.with_users if not found.is_system(one)]
     found.global_used = bool(own) or not named
     if raw is not None and not isinstance(raw, dict | str):
         top.wrong("authorization", "a map")
+    elif isinstance(raw, dict) and (block := top.block("authorization", settings.LOGINS)):
+        block.skip(*settings.LOGINS.values())
+        block.rest()
     top.leave("authorization")
+
+
+def _no_auth_user(top: Block, found: Accounts) -> None:
+    """It is one of a list of users; who logs in by `authorization` alone is none of these."""
     user = top.text("no_auth_user")
-    if user and not logins and not found.with_users and not found.elsewhere:
-        what = "no_auth_user names a user, but there are none, so the server does not start"
-        top.drafts.warn(top.place("no_auth_user"), "C020", f"{what}: add users, or remove it")
+    if user and user_of(user) not in found.users and not found.elsewhere:
+        what = "no_auth_user is none of the users in the lists of this file"
+        advice = "so the server does not start: add it to users: [ ... ], or correct it"
+        top.drafts.warn(top.place("no_auth_user"), "C020", f"{what}, {advice}")
+    elif user and user_of(user) in found.users:
+        found.users[user_of("")] = found.users[user_of(user)]
     top.leave("no_auth_user")
 
 

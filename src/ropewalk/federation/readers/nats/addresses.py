@@ -56,7 +56,7 @@ def url_of(text: str) -> Url | None:
 
 
 def user_of(name: str) -> int:
-    """What tells a user's name without keeping it."""
+    """What tells a user's name without keeping it; the empty name is of those that have none."""
     return hash(("user", name))
 
 
@@ -65,13 +65,13 @@ def address(
 ) -> tuple[Address, Url] | None:
     """Where a peer is; what the server makes of a bad URL is told."""
     url = url_of(text)
+    if "$" in (text if url is None else url.host):
+        what = "a variable stands for a whole value alone, so its name is taken for the host"
+        drafts.warn(where, "C020", f"{what}: write the host, or the whole URL as a variable")
+        return None
     if url is None:
         what = f"this {kind} URL has no scheme, host or port that can be read"
         drafts.warn(where, "C020", f"{what}: it never connects; write nats://HOST:PORT")
-        return None
-    if "$" in url.host:
-        what = "a variable stands for a whole value alone, so its name is taken for the host"
-        drafts.warn(where, "C020", f"{what}: write the host, or the whole URL as a variable")
         return None
     if url.port is None and default is None:
         what = f"the {kind} URL of {url.host} has no port, so it never connects"
@@ -113,6 +113,13 @@ def listens(block: Block, default: int | None) -> tuple[str, int] | None:
     return ("" if host in ("0.0.0.0", "::") else host, max(port, 0))  # noqa: S104 - all of them
 
 
-def advertised(text: str) -> str:
-    """The host of an address that is passed on to others."""
+def advertised(block: Block, name: str) -> str:
+    """The host of an address that is passed on to others, or empty."""
+    text = block.text(name)
+    if "$" in text:
+        what = f"{name} passes on the variable's name: it stands for a whole value alone"
+        block.drafts.warn(
+            block.place(name), "C020", f"{what}: write HOST:PORT, or all as a variable"
+        )
+        return ""
     return text.rpartition(":")[0].strip("[]") or text

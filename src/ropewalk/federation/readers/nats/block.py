@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ropewalk.federation.readers.drafts import Drafts
-from ropewalk.federation.readers.nats.settings import OTHERWISE, WHY, Names
+from ropewalk.federation.readers.nats.settings import FLAGS, NUMBERS, OTHERWISE, WHY, Names
 from ropewalk.federation.readers.nats.syntax import NatsText, Unset
 from ropewalk.federation.readers.view import KINDS
 from ropewalk.federation.showing import label
@@ -156,10 +156,18 @@ class Block:
         """Tell settings that are known and have no room in a federation."""
         for name in names:
             if self.has(name):
-                self._taken.add(name)
+                self._check(name)
                 self.drafts.aside(
                     self.place(name), label(self._written[name]), WHY.get(name, OTHERWISE)
                 )
+
+    def _check(self, name: str) -> None:
+        """Take a setting that is only told; the server looks at what kind of value it has."""
+        if name in FLAGS:
+            self.flag(name)
+        elif name in NUMBERS:
+            self.number(name)
+        self._taken.add(name)
 
     def skip(self, *names: str) -> None:
         """Settings that need not be told: they are part of what is told elsewhere."""

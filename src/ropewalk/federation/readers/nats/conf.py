@@ -7,15 +7,17 @@ from dataclasses import dataclass, field
 from ropewalk.federation.readers.drafts import BridgeDraft, BrokerDraft, Drafts, TopicDraft
 from ropewalk.federation.readers.nats import settings
 from ropewalk.federation.readers.nats.accounts import Accounts, read_accounts
-from ropewalk.federation.readers.nats.addresses import CLIENT_PORT, advertised, listens
+from ropewalk.federation.readers.nats.addresses import CLIENT_PORT, advertised, listens, user_of
 from ropewalk.federation.readers.nats.block import Block, unique
-from ropewalk.federation.readers.nats.leaf import Leafs, read_leafs
+from ropewalk.federation.readers.nats.leaf import Leafs, number_logins, read_leafs
 from ropewalk.federation.readers.nats.peers import Peers, read_cluster, read_gateway
 from ropewalk.federation.readers.nats.settings import WHY
 from ropewalk.federation.readers.nats.syntax import NatsText
 from ropewalk.federation.readers.whose import is_here
 from ropewalk.federation.showing import label
 from ropewalk.findings import Where
+
+_ODD_DOMAIN = re.compile(r"[.*>]")
 
 
 @dataclass(slots=True)
@@ -46,8 +48,8 @@ def read_server(text: NatsText, host: str, drafts: Drafts) -> None:
     top.rest()
     spaces = _spaces(accounts, leafs)
     names = draft_names(host, spaces)
+    users = _users(accounts, leafs)
     for space in spaces:
-        users = accounts.users if leafs.named is None else leafs.named
         drafts.brokers.append(_draft(server, names[space], space, accounts, users))
     made = [*_peer_bridges(cluster, gateway, names), *_leaf_bridges(leafs, names, accounts)]
     made += [one.draft(names) for one in accounts.imports if one.importer in names]
@@ -85,8 +87,8 @@ def _server(top: Block, host: str) -> Server:
         server.aliases.append(name)
         place = top.place("server_name")
         server.where = place if place.file == server.where.file else server.where
-    if where := top.text("client_advertise"):
-        server.aliases.append(advertised(where))
+    if where := advertised(top, "client_advertise"):
+        server.aliases.append(where)
     server.secure = isinstance(top.take("tls"), dict)
     top.leave("tls")
     return server
@@ -108,6 +110,10 @@ def _door(top: Block, name: str, server: Server) -> None:
     found = listens(block, None)
     if found is not None:
         server.listens.append(found)
+        if name == "websocket" and not block.has("tls") and block.take("no_tls") in (None, False):
+            what = "websocket has no tls, so the server does not start"
+            top.drafts.warn(top.place(name), "C020", f"{what}: write tls {{ }}, or no_tls: true")
+    block.leave("no_tls")
     block.rest()
 
 
@@ -116,6 +122,12 @@ def _domain(top: Block) -> None:
     if isinstance(top.take("jetstream"), dict):
         block = top.block("jetstream", settings.JETSTREAM)
         domain = block.text("domain") if block is not None else ""
+        if block is not None:
+            block.skip(*settings.JETSTREAM.values())
+            block.rest()
+        if _ODD_DOMAIN.search(domain):
+            what = f"the domain {label(domain)} has a dot or wildcard, so the server does not start"
+            top.drafts.warn(top.place("jetstream"), "C020", f"{what}: write - instead")
         what = f"jetstream in domain {label(domain)}" if domain else "jetstream"
         top.drafts.aside(top.place("jetstream"), what, WHY["jetstream"])
     else:
@@ -160,6 +172,14 @@ def _spaces(accounts: Accounts, leafs: Leafs) -> list[str]:
     return [one for one in part if not accounts.is_system(one)]
 
 
+def _users(accounts: Accounts, leafs: Leafs) -> dict[int, str]:
+    """Accounts by those who log in as leaf nodes, or do not log in."""
+    if leafs.named is not None:
+        return leafs.named
+    unnamed = {} if leafs.unnamed is None else {user_of(""): leafs.unnamed}
+    return {**unnamed, **accounts.users}
+
+
 def _draft(
     server: Server, name: str, space: str, accounts: Accounts, users: Mapping[int, str]
 ) -> BrokerDraft:
@@ -195,6 +215,7 @@ def _peer_bridges(cluster: Peers, gateway: Peers, names: dict[str, str]) -> list
 def _leaf_bridges(leafs: Leafs, names: dict[str, str], accounts: Accounts) -> list[BridgeDraft]:
     made: list[BridgeDraft] = []
     taken: set[tuple[str, str]] = set()
+    number_logins(one for one in leafs.remotes if not accounts.is_system(one.account))
     for leaf in leafs.remotes:
         if accounts.is_system(leaf.account):
             leafs.drafts.aside(leaf.where, "leaf node of the system account", "no topics of yours")

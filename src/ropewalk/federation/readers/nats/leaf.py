@@ -1,6 +1,6 @@
 """Leaf nodes: connections to a hub for one account each, and what may not cross them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from ropewalk.federation.bridges import Choice
@@ -34,6 +34,8 @@ class Remote:
     choice: Choice
     not_out: list[str]
     not_in: list[str]
+    user: int = field(repr=False)
+    """Tells logins apart."""
 
     def drafts(self, at: str, taken: set[tuple[str, str]]) -> list[BridgeDraft]:
         """One bridge, or one for each direction where they carry different topics."""
@@ -73,10 +75,10 @@ class Leafs:
     remotes: list[Remote] = field(default_factory=list)
     logins: list[tuple[str, Where]] = field(default_factory=list)
     """Accounts that connections from leaf nodes may be bound to, with their places."""
+    unnamed: str | None = None
+    """The account of those that do not log in, if it is said here."""
     named: dict[int, str] | None = None
     """Accounts of users who log in here as leaf nodes, if these have logins of their own."""
-    users: dict[tuple[str, int], list[int]] = field(default_factory=dict)
-    """Those that log in at a host and port, none of them by name."""
 
 
 def read_leafs(top: Block) -> Leafs:
@@ -86,7 +88,7 @@ def read_leafs(top: Block) -> Leafs:
     if block is None:
         return found
     found.listens = listens(block, None)
-    found.advertise = advertised(block.text("advertise"))
+    found.advertise = advertised(block, "advertise")
     _logins(block, found)
     for one in block.blocks("remotes", settings.REMOTE):
         _remote(one, found)
@@ -107,6 +109,7 @@ def _logins(block: Block, found: Leafs) -> None:
     block.drafts.aside(block.place("authorization"), "authorization", "who may log in")
     if account := logins.text("account"):
         found.logins.append((_space(account), logins.place("account")))
+        found.unnamed = _space(account)
     if name := logins.text("user"):
         found.named = {user_of(name): _space(account)}
     for user in logins.blocks("users", settings.LEAF_LOGIN):
@@ -129,11 +132,9 @@ def _remote(one: Block, found: Leafs) -> None:
     ordered = one.flag("no_randomize")
     account = _space(one.text("account"))
     user = hash((one.text("credentials"), one.text("nkey"), *sorted({url.user for url in urls})))
+    if not any(url.login for url in urls) and not one.has("credentials") and not one.has("nkey"):
+        far = [replace(at, user=user_of("")) for at in far]
     one.leave("credentials")
-    if far:
-        users = found.users.setdefault((far[0].host, far[0].port), [])
-        users += [user] if user not in users else []
-        far = [replace(at, login=users.index(user)) for at in far]
     if one.has("nkey") or any(url.login for url in urls):
         why = "the account at the hub depends on the user it logs in as"
         one.drafts.aside(one.where, "login at the hub", why)
@@ -145,6 +146,7 @@ def _remote(one: Block, found: Leafs) -> None:
         choice="next" if ordered else "any",
         not_out=_denied(one, "deny_exports"),
         not_in=_denied(one, "deny_imports"),
+        user=user,
     )
     if one.flag("disabled"):
         one.drafts.aside(one.where, "remote that is disabled", "it does not connect")
@@ -155,6 +157,16 @@ def _remote(one: Block, found: Leafs) -> None:
         advice = "write no_randomize: true for their order"
         one.drafts.note(one.place("url"), "C020", f"{what}: {advice}")
     found.remotes.append(remote)
+
+
+def number_logins(remotes: Iterable[Remote]) -> None:
+    """Tell those apart that log in at one host and port as others, none of them by name."""
+    users: dict[tuple[str, int], list[int]] = {}
+    for one in remotes:
+        for at in one.far[:1]:
+            known = users.setdefault((at.host, at.port), [])
+            known += [one.user] if one.user not in known else []
+            one.far = [replace(each, login=known.index(one.user)) for each in one.far]
 
 
 def _far(one: Block) -> tuple[list[Address], list[Url]]:

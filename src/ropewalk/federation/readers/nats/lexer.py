@@ -267,7 +267,7 @@ class Lexer:
         if found == "-" or found.isdecimal():
             return self._number()
         if found == ".":
-            raise Bad(start, "a number starts with a digit: write 0 before the point")
+            raise Bad(start, "a number starts with a digit: write 0 before it, or './x' in quotes")
         if found in "\n\r":
             raise Bad(start, "a value is missing: write it on the line of its key")
         return self._bare()

@@ -68,7 +68,7 @@ def read_cluster(top: Block) -> Peers:
     if block is None:
         return Peers("route")
     found = Peers("route", top.place("cluster"), block.text("name"), listens(block, None))
-    found.advertise = advertised(block.text("advertise"))
+    found.advertise = advertised(block, "advertise")
     secure = isinstance(block.take("tls"), dict)
     for text, where in block.texts("routes", alone=False):
         made = address(text, where, top.drafts, kind="route", default=None, secure=secure)
@@ -103,7 +103,7 @@ def read_gateway(top: Block) -> Peers:
     if block is None:
         return Peers("gateway")
     found = Peers("gateway", top.place("gateway"), block.text("name"), listens(block, None))
-    found.advertise = advertised(block.text("advertise"))
+    found.advertise = advertised(block, "advertise")
     secure = isinstance(block.take("tls"), dict)
     found.hidden = _unset(block, "name")
     hidden = _hidden(block) or found.hidden
@@ -127,7 +127,8 @@ def _far_cluster(one: Block, found: Peers, secure: bool) -> None:
     name = one.text("name")
     secure = secure or isinstance(one.take("tls"), dict)
     far: list[Address] = []
-    urls: Sequence[tuple[str, Where]] = [*one.texts("url"), *one.texts("urls", alone=False)]
+    url = [(text, one.place("url"))] if (text := one.text("url")) else []
+    urls: Sequence[tuple[str, Where]] = [*url, *one.texts("urls", alone=False)]
     hidden = _unset(one, "url") or _unset(one, "urls")
     for text, where in urls:
         drafts = one.drafts

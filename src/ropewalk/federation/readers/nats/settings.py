@@ -55,6 +55,7 @@ TOP = _names(
     *("lame_duck_grace_period", "connect_error_reports", "reconnect_error_reports"),
     *("disable_sublist_cache no_sublist_cache", "no_header_support", "no_fast_producer_stall"),
     *("ocsp", "ocsp_cache", "default_sentinel", "proxies", "feature_flags", "store_dir storedir"),
+    "proxy_protocol",
 )
 CLUSTER = _names(
     *_PLACE,
@@ -149,6 +150,28 @@ DOOR = _names(
     *("reject_qos2_publish", "downgrade_qos2_subscribe downgrade_qos2_sub"),
 )
 """Of `mqtt` and of `websocket`: where clients of other kinds come in."""
+
+FLAGS = frozenset(
+    (
+        *("debug", "trace", "trace_verbose", "trace_headers", "logtime", "logtime_utc", "syslog"),
+        *("allow_non_tls", "no_system_account", "no_fast_producer_stall", "no_header_support"),
+        *("disable_sublist_cache", "no_advertise", "connect_backoff", "hub", "request_isolation"),
+        *("isolate_leafnode_interest", "ignore_discovered_servers", "websocket_compression"),
+        *("websocket_no_masking", "no_tls", "same_origin", "consumer_memory_storage"),
+        *("reject_qos2_publish", "downgrade_qos2_subscribe"),
+    )
+)
+"""Settings that are true or false; the server does not load a file with anything else."""
+NUMBERS = frozenset(
+    (
+        *("http_port", "https_port", "prof_port", "prof_block_rate", "ping_max", "pool_size"),
+        *("max_payload", "max_pending", "max_connections", "max_control_line", "max_sub_tokens"),
+        *("max_subscriptions", "max_closed_clients", "max_traced_msg_len", "connect_retries"),
+        *("connect_error_reports", "reconnect_error_reports", "max_ack_pending"),
+        *("stream_replicas",),
+    )
+)
+"""Settings that are whole numbers, sizes without quotes among them."""
 
 WHY = {
     **dict.fromkeys(("authorization", "permissions", "default_permissions"), "who may log in"),

@@ -22,6 +22,10 @@ Include = Callable[[str], str | None]
 MAX_INCLUDES = 200
 _HASHES = "2a$"
 """Bare bcrypt hashes start with $ and are no variables."""
+_SUBJECT = re.compile(r"(?:SYS|JS|KV|O|MQTT|NRG)\.|.*[*>]")
+"""What follows the $ of subjects that are the server's own."""
+_OWN = ("SYS", "G")
+"""Accounts of the server's own are called so after a $."""
 _REMARK = re.compile(r"(?:^|\s)(?:#|//).*")
 _TEMPLATE = re.compile(
     r"\{%.*%\}|<%.*%>|%\{ *(?:if|for|else|end)"
@@ -253,6 +257,16 @@ class _Builder:
             what = "NATS takes no braces around a variable's name"
             self._fault(at, "C006", f"{what}: write ${label(name.strip('{}'))}")
             return Unset(f"${name}")
+        if _SUBJECT.match(name):
+            what = f"without quotes ${label(name)} is a variable, which is not set"
+            self._fault(at, "C006", f"{what}: write '${label(name)}'")
+            return Unset(f"${name}")
+        if name in _OWN:
+            what = f"without quotes ${name} is a variable, which this file does not set"
+            advice = f"so the server does not start: for the account write '${name}'"
+            self.parsed.findings.append(
+                Finding("C020", f"{what}, {advice}", self._place(at), "warning")
+            )
         what = f"${label(name)} is not set in this file, so it comes from the environment"
         self._note(at, "C010", f"not modelled: {what}: what it holds is not known here")
         return Unset(f"${name}")

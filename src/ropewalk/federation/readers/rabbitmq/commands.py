@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
@@ -10,11 +10,16 @@ from ropewalk.federation.readers.drafts import Drafts
 from ropewalk.federation.readers.growing import SECTIONS, Change
 from ropewalk.federation.readers.json_text import parse_json
 from ropewalk.federation.readers.rabbitmq.admin import DECLARE, ENTRY, VALUED, Asked, asked, spoken
+from ropewalk.federation.readers.rabbitmq.options import Said, said
+from ropewalk.federation.readers.rabbitmq.requests import API, Files, Request
 from ropewalk.federation.readers.shell import Word
+from ropewalk.federation.readers.whose import is_here
 from ropewalk.federation.showing import label
 from ropewalk.federation.yaml_text import Parsed
 from ropewalk.findings import Where
 
+Ports = Mapping[str, str]
+"""Containers that the script starts, by the port of this machine for their management API."""
 CHANGES = {
     *("set_parameter", "clear_parameter", "set_policy", "clear_policy", "set_global_parameter"),
     *("clear_global_parameter", "set_operator_policy", "clear_operator_policy", "add_vhost"),
@@ -29,55 +34,6 @@ _WITH_VALUE = {
     *("--password", "-c", "--config", "-N", "-U", "--base-uri", "--path-prefix", "-f", "--format"),
     *("-d", "--depth", "--ssl-ca-cert-file", "--ssl-key-file", "--ssl-cert-file"),
 }
-_API = re.compile(r"\A(?:https?://)?(?:[^/@]*@)?([^/]*)/(?:[^?]*?/)?api/([^?]+)")
-_SHORT = re.compile(r"-([afgiIjklLnNOqrRsSvVZ#0-6]*)([XdHuowmTE])(.*)", re.DOTALL)
-_DATA = ("-d", "--data", "--data-raw", "--data-binary", "--data-ascii", "--json")
-_CURL_WITH_VALUE = {
-    *("-u", "--user", "-H", "--header", "-X", "--request", "-o", "--output", "--retry", "-m"),
-    *("-w", "--max-time", "--connect-timeout", "--retry-delay", "--cacert", "-E", "--cert"),
-    *("--key", "-T"),
-    *_DATA,
-}
-
-
-@dataclass(slots=True)
-class Said:
-    """Options and the other words of a command."""
-
-    words: list[Word] = field(default_factory=list)
-    options: dict[str, Word] = field(default_factory=dict)
-
-    def option(self, *names: str) -> str | None:
-        """What an option says, under any of its names."""
-        found = next((self.options[one] for one in names if one in self.options), None)
-        return None if found is None else found.text
-
-    def without_unknown(self) -> "Said":
-        """Without `$OPTIONS` before the command that nobody knows here."""
-        known = next((i for i, one in enumerate(self.words) if one.text[:1] != "$"), 0)
-        return Said(self.words[known:], self.options)
-
-    def text(self, at: int) -> str:
-        """A word, or nothing."""
-        return self.words[at].text if at < len(self.words) else ""
-
-
-def said(words: Sequence[Word], with_value: set[str]) -> Said:
-    """Options may stand anywhere and say their value in the next word or after `=`."""
-    made, left = Said(), iter(words)
-    for word in left:
-        name, equals, value = word.text.partition("=")
-        if word.text == "--":
-            made.words += left
-        elif word.text.startswith("--") and equals:
-            made.options[name] = Word(value, word.line)
-        elif word.text in with_value:
-            made.options[word.text] = next(left, Word("", word.line))
-        elif re.fullmatch(r"-[A-Za-z]|--[a-z][\w-]*", word.text):
-            made.options[word.text] = Word("", word.line)
-        else:
-            made.words.append(word)
-    return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +42,14 @@ class Teller:
 
     file: str
     drafts: Drafts
+
+    def check(self, change: Change) -> None:
+        """A variable in a pattern would match nothing: `$` is the end there."""
+        pattern = str(change.value.get("pattern", ""))
+        if change.section.endswith("policies") and (left := _IN_PATTERN.search(pattern)):
+            name = label(str(change.value.get("name", "")))
+            what = f"{label(left[0])} stands in the pattern of policy {name}: fill it in"
+            self.drafts.fault(Where(self.file, change.line), "C006", what)
 
     # --- rabbitmqctl --------------------------------------------------------------------------
 
@@ -180,7 +144,7 @@ class Teller:
 
     # --- rabbitmqadmin ------------------------------------------------------------------------
 
-    def admin(self, words: Sequence[Word]) -> tuple[str, str, Iterator[Change]]:
+    def admin(self, words: Sequence[Word], ports: Ports) -> tuple[str, str, Iterator[Change]]:
         """Of a command of rabbitmqadmin its server, its verb, and what it changes there."""
         given = said(words, _WITH_VALUE | VALUED | {f"--{one}" for one in ENTRY})
         given = given.without_unknown()
@@ -189,7 +153,7 @@ class Teller:
         wanted = asked(given.text(0), given.text(1), given.options, line)
         verb = DECLARE if wanted else spoken(given.text(0), given.text(1))
         made = self._admin(given, wanted, line) if wanted else iter(())
-        return _server(host, port), verb, made
+        return _server(host, port, ports), verb, made
 
     def _admin(self, given: Said, wanted: Asked, line: int) -> Iterator[Change]:
         entry: dict[str, Any] = {} if wanted.section in _WITHOUT_VHOST else {"vhost": "/"}
@@ -217,6 +181,8 @@ class Teller:
         """Keys and values, as `key=value` or as options."""
         for one in given.words[2:]:
             key, equals, value = one.text.partition("=")
+            if not equals and "--name" in given.options:
+                continue  # what an option says that is not known here
             if not equals:
                 message = "rabbitmqadmin refuses a word without =: write key=value"
                 self.drafts.fault(Where(self.file, one.line), "C005", message)
@@ -227,38 +193,31 @@ class Teller:
 
     # --- the management API -------------------------------------------------------------------
 
-    def http(
-        self, words: Sequence[Word], stdin: Word | None = None
-    ) -> tuple[str, Iterator[Change]] | None:
-        """Of a request to the management API its server and what it changes; None if it is none."""
-        given = said([part for one in words for part in _apart(one)], _CURL_WITH_VALUE)
-        for key in _DATA:
-            if stdin is not None and given.option(key) == "@-":
-                given.options[key] = stdin
-        for word in given.words:
-            if found := _API.match(word.text):
-                host, _, port = found[1].partition(":")
-                return _server(host, port), self._http(given, word.line, found[2])
-        return None
+    def http(self, asked: Request, files: Files, ports: Ports) -> tuple[str, Iterator[Change]]:
+        """Of a request to the management API its server and what it changes."""
+        found = API.match(asked.url.text)
+        if found is None:
+            return "", iter(())
+        host, _, port = found[1].partition(":")
+        return _server(host, port, ports), self._http(asked, found[2] or found[3], files)
 
-    def _http(self, given: Said, line: int, path: str) -> Iterator[Change]:
-        data = next((given.options[one] for one in _DATA if one in given.options), None)
-        method = given.option("-X", "--request") or ("POST" if data else "GET")
+    def _http(self, asked: Request, path: str, files: Files) -> Iterator[Change]:
         steps = [unquote(one) for one in path.strip("/").split("/")]
         what, names = steps[0], steps[1:]
-        if method not in ("PUT", "POST", "DELETE") or what not in (*_PLACES, "definitions"):
+        if asked.method not in ("PUT", "POST", "DELETE") or what not in _READ:
             return
-        if data is not None and data.text == "@-":
-            where, why = Where(self.file, data.line), "they are not in this file"
-            self.drafts.aside(where, "a request with data that another command gives", why)
-            return
+        data = asked.data
         if data is not None and data.text.startswith("@"):
-            name = label(data.text[1:])
-            message = f"a request with data in a file: read {name} as well"
-            self.drafts.aside(Where(self.file, data.line), message, "it is another file")
-            return
+            file = files(data.text[1:])
+            if file is None:
+                self._tell_elsewhere(data)
+                return
+            data = file
         if what == "definitions":
             yield from self._loaded(data)
+            return
+        if what == "cluster-name":
+            yield from self._named(data)
             return
         keys = _PLACES[what]
         # More names are what is done with it: /api/queues/VHOST/NAME/get.
@@ -267,12 +226,34 @@ class Teller:
         read = self._json(data) if data is not None and data.text else ({}, {})
         if read is None or not isinstance(read[0], dict):
             return
+        if asked.method == "PUT" and what.endswith("parameters") and "value" not in read[0]:
+            message = 'RabbitMQ refuses it, as it has no value: write {"value": {...}}'
+            self.drafts.fault(Where(self.file, (data or asked.url).line), "C005", message)
+            return
         entry = {**read[0], **dict(zip(keys, names, strict=False))}
         if "destination_type" in entry:
             entry["destination_type"] = _ENDS.get(str(entry["destination_type"]), "queue")
         entry.pop("at", None)
-        gone = method == "DELETE"
-        yield Change(what.replace("-", "_"), entry, self.file, line, read[1], gone)
+        gone = asked.method == "DELETE"
+        yield Change(what.replace("-", "_"), entry, self.file, asked.url.line, read[1], gone)
+
+    def _tell_elsewhere(self, data: Word) -> None:
+        """Tell that what is sent is not in the script."""
+        what = f"a request with data in a file: read {label(data.text[1:])} as well"
+        why = "it is another file"
+        if data.text == "@-":
+            what, why = (
+                "a request with data that another command gives",
+                "they are not in this file",
+            )
+        self.drafts.aside(Where(self.file, data.line), what, why)
+
+    def _named(self, data: Word | None) -> Iterator[Change]:
+        """The cluster's name, which has a place of its own."""
+        read = self._json(data) if data is not None else None
+        if data is not None and read is not None and isinstance(read[0], dict):
+            entry = {"name": "cluster_name", "value": read[0].get("name")}
+            yield Change("global_parameters", entry, self.file, data.line)
 
     def loaded(self, data: Word) -> Iterator[Change]:
         """Definitions that are written in the script."""
@@ -302,10 +283,14 @@ _PLACES: Mapping[str, tuple[str, ...]] = {
     "bindings": ("vhost", "at", "source", "destination_type", "destination", "routing_key"),
 }
 """What the steps of a path of the management API name."""
+_READ = (*_PLACES, "definitions", "cluster-name")
 _ENDS = {"q": "queue", "e": "exchange"}
 
 
 _VARIABLE = re.compile(r"\$\w+|\$\{[^}]*\}|\$\([^\"]*?\)|\{\{.*?\}\}|<\w+>")
+
+
+_IN_PATTERN = re.compile(r"\$\w+|\$\{[^}]*\}|\$\([^)]*\)")
 
 
 _LENIENT = re.compile(r'"(?:\\.|[^"\\])*"|\'((?:\\.|[^\'\\])*)\'|,(?=\s*[\]}])', re.DOTALL)
@@ -326,21 +311,14 @@ _USUAL = ("", "15672", "15671", "55672")
 _WITHOUT_VHOST = ("vhosts", "global_parameters")
 
 
-def _server(host: str, port: str) -> str:
+def _server(host: str, port: str, ports: Ports) -> str:
     """What a server is called by its management interface; nothing for the usual one here."""
-    here = host in ("", "localhost", "127.0.0.1", "::1")
+    here = is_here(host)
+    if (here or "$" in host) and (port or _USUAL[1]) in ports:
+        return ports[port or _USUAL[1]]
     if here:
         return "" if port in _USUAL else f"localhost_{port}"
     return host if port in (*_USUAL, "80", "443") else f"{host}_{port}"  # another server's
-
-
-def _apart(word: Word) -> list[Word]:
-    """Curl takes several short options in one word, and a value after the last: -sXPUT."""
-    found = _SHORT.fullmatch(word.text)
-    if not found or not (found[1] or found[3]):
-        return [word]
-    value = [Word(found[3], word.line)] if found[3] else []
-    return [Word(f"-{found[2]}", word.line), *value]
 
 
 def _plain(key: str, value: str) -> Any:

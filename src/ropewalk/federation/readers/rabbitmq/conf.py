@@ -13,8 +13,14 @@ from ropewalk.findings import Where
 
 _LINE = re.compile(r"([A-Za-z0-9_.$/\\@-]+)\s*=\s*(.*)")
 _LISTENER = re.compile(r"listeners\.(tcp|ssl)\.(\w[\w-]*)\Z")
+_NODE = re.compile(r"cluster_formation\.classic_config\.nodes\.[\w-]+\Z")
 _PLACE = re.compile(r"(?:(\[[0-9A-Fa-f:.]+\]|[\w.-]+|[0-9A-Fa-f:]+):)?(\d{1,5})\Z")
 _USUAL = [("", 5672)]
+_SHOVEL = re.compile(r"(shovel\.[^.]+\.)(?:sources?|destinations?|src|dest)[.-]|(shovels\.)")
+_NO_SHOVEL = (
+    "{key}: RabbitMQ has no such setting here, and does not start with it: write static shovels in "
+    "advanced.config"
+)
 _VARIABLE = re.compile(r"\$[({]|\$\w|\{\{|<%")
 _TEMPLATE = re.compile(r"\{[{%#]|<%|%\}|#\}")
 
@@ -50,7 +56,9 @@ def read_rabbitmq_conf(
             plain = plain and one.key != "listeners.tcp"
         elif beside is None or not one.key.endswith("load_definitions"):
             rest.append(one)
-    _tell_rest(rest, drafts)
+    if beside is not None:  # else the node has a folder of its own, as the others may have
+        cluster.has_nodes(one.value for one in rest if _NODE.match(one.key))
+    _tell_rest(_without_shovels(rest, drafts), drafts)
     # Listeners with TLS are there as well as the usual one, not instead of it.
     tcp = listens["tcp"] or (_USUAL if plain else [])
     cluster.listens = tuple(dict.fromkeys((*tcp, *listens["ssl"])))
@@ -71,6 +79,17 @@ def _tell_rest(rest: list[Setting], drafts: Drafts) -> None:
         some = ", ".join(keys[:6]) + (", ..." if len(keys) > 6 else "")
         what = some if len(keys) == 1 else f"{len(found)} of {label(family)} ({some})"
         drafts.aside(found[0].where, what, why)
+
+
+def _without_shovels(rest: list[Setting], drafts: Drafts) -> list[Setting]:
+    """Shovels as many examples have them, and no release of RabbitMQ takes them, are told."""
+    found: dict[str, Setting] = {}
+    for one in rest:
+        if match := _SHOVEL.match(one.key):
+            found.setdefault(match[1] or match[2], one)
+    for one in found.values():
+        drafts.warn(one.where, "C020", _NO_SHOVEL.format(key=label(one.key)))
+    return [one for one in rest if not one.key.startswith(tuple(found))]
 
 
 def _named(one: Setting, cluster: Cluster) -> None:

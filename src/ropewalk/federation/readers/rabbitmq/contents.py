@@ -116,6 +116,13 @@ class Cluster:
         host = self.name.rpartition("@")[2]
         self.aliases = tuple(dict.fromkeys(one for one in (self.name, host) if one))
 
+    def has_nodes(self, names: Iterable[str]) -> None:
+        """Its nodes, which others may use as addresses, unless another server is called so."""
+        others = {one.host for one in self.drafts.brokers if one.host != self.host}
+        hosts = [safe(one.rpartition("@")[2]) for one in names if not VARIABLE.search(one)]
+        hosts = [one for one in hosts if one and one != "localhost" and one not in others]
+        self.aliases = tuple(dict.fromkeys((*self.aliases, *hosts)))
+
     def is_here(self, uri: Uri) -> bool:
         """Whether an address is one of this cluster's."""
         host = uri.host.lower()
@@ -221,15 +228,17 @@ def read_ends(
     vhost: str,
     *,
     amqp10: bool = False,
+    local: bool = False,
 ) -> tuple[tuple[Address, ...] | Space | None, list[Where]]:
     """Where a list of addresses leads: elsewhere, or to a virtual host here; None if nowhere.
 
-    `vhost` is what the plug-in takes if an address names none.
+    `vhost` is what the plug-in takes if an address names none. If it is `local`, the plug-in takes
+    a virtual host from the first address, and connects to none.
     """
     found: list[Address] = []
     here: Space | None = None
     lines: list[Where] = []
-    for text, where in texts:
+    for text, where in texts[:1] if local else texts:
         uri = read_uri(text, amqp10=amqp10)
         if isinstance(uri, BadUri):
             _tell(cluster.drafts, where, what, uri)
@@ -241,7 +250,7 @@ def read_ends(
             _parameters(cluster.drafts, where, what, uri)
         space = vhost if uri.vhost is None else uri.vhost
         lines.append(where)
-        if cluster.is_here(uri):
+        if local or cluster.is_here(uri):
             here = here or _here(cluster, space, where, what)
         else:
             found.append(cluster.address(uri, space, where))

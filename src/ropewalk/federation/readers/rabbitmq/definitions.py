@@ -63,6 +63,8 @@ def read_rabbitmq(
     policies = read_policies(document, vhost, cluster)
     for one in policies:
         cluster.space(one.vhost, one.where)
+    if not partial:
+        _tell_unlisted(document, cluster, vhost)
     partial = partial or "exchanges" not in document.value
     assumed = tuple(stand_in(cluster, policies, upstreams)) if partial else ()
     _between(cluster)
@@ -144,6 +146,18 @@ def _vhosts(document: View, cluster: Cluster, vhost: str) -> None:
         cluster.space(entry.text("name", vhost), entry.where)
         others.note(entry)
     others.tell(cluster.drafts, "limits and words for people")
+
+
+def _tell_unlisted(document: View, cluster: Cluster, vhost: str) -> None:
+    """Virtual hosts that only entries name: RabbitMQ refuses these entries, or all of the file."""
+    listed = {one.text("name", vhost) for one in document.maps("vhosts")}
+    for one in cluster.spaces.values():
+        if listed and one.vhost not in {*listed, DEFAULT}:
+            message = (
+                f"virtual host {label(one.vhost)} is not listed here, so RabbitMQ takes nothing "
+                "for it unless it is there already: add it to vhosts"
+            )
+            cluster.drafts.warn(one.where, "C020", message)
 
 
 def _exchanges(document: View, cluster: Cluster, vhost: str) -> None:
@@ -251,8 +265,17 @@ def _parameters(document: View, cluster: Cluster, vhost: str) -> tuple[Upstreams
     keys.tell(cluster.drafts)
     for component, places in others.items():
         what = f"{len(places)} of component {label(component)} in parameters"
-        cluster.drafts.aside(places[0], what, "it is neither federation nor a shovel")
+        why = _COMPONENTS.get(component, "it is neither federation nor a shovel")
+        cluster.drafts.aside(places[0], what, why)
     return upstreams, shovels
+
+
+_COMPONENTS = {
+    "federation": "what old releases called a node and its user by",
+    "operator_policy": "limits; RabbitMQ takes nothing of federation from them",
+    "vhost-limits": "limits",
+}
+"""Components of parameters that are not modelled, and why."""
 
 
 def _between(cluster: Cluster) -> None:

@@ -7,9 +7,9 @@ from ropewalk.federation.readers.rabbitmq.contents import DEFAULT, Cluster
 from ropewalk.federation.readers.rabbitmq.declared import Declared, declared
 from ropewalk.federation.readers.rabbitmq.definitions import set_apart, take_in
 from ropewalk.federation.readers.rabbitmq.leftovers import names, why_not
-from ropewalk.federation.readers.rabbitmq.naming import safe
+from ropewalk.federation.readers.rabbitmq.naming import VARIABLE, safe
 from ropewalk.federation.readers.rabbitmq.shovel_ends import ShovelEnd, from_address
-from ropewalk.federation.readers.rabbitmq.shovels import Shovel, mark, shovel
+from ropewalk.federation.readers.rabbitmq.shovels import Shovel, ends_after, mark, shovel
 from ropewalk.federation.readers.rabbitmq.terms import Term, TermFault, pairs, read_terms
 from ropewalk.federation.readers.rabbitmq.uris import Uri, read_uri
 from ropewalk.federation.showing import label
@@ -17,8 +17,10 @@ from ropewalk.federation.yaml_text import Parsed
 from ropewalk.findings import Where
 
 _MODELLED = {"source", "sources", "destination", "destinations", "queue", "ack_mode"}
-_ENDS = {"protocol", "uris", "broker", "brokers", "declarations", "queue"}
+_ENDS = {"protocol", "uris", "broker", "brokers", "declarations", "queue", "delete_after"}
 _FIELDS = {"publish_fields", "source_address", "target_address"}
+_LOCAL = {"dest_exchange", "dest_routing_key"}
+"""Where the local protocol publishes; it has no publish_fields."""
 _OLD_FEDERATION = {
     *("exchanges", "upstreams", "upstream_sets", "connections", "upstream", "upstream_set"),
     *("policies", "queues"),
@@ -58,6 +60,8 @@ def read_erlang(
             shovels += _shovels(cluster, settings.pop("shovels", None), defaults)
         elif name == "rabbit":
             _listen(cluster, settings)
+            if beside is not None:
+                cluster.has_nodes(_nodes(settings.get("cluster_nodes")))
         if beside is not None:
             settings.pop("load_definitions", None)
         _tell_rest(cluster, Where(file, application.line), name, settings)
@@ -86,11 +90,20 @@ _USUAL = (("", 5672),)
 
 
 def _listen(cluster: Cluster, settings: dict[str, Term]) -> None:
-    """Without `tcp_listeners` there is what was there before."""
+    """Without `tcp_listeners` there is what was there before; the cluster's name is there, too."""
+    name = settings.pop("cluster_name", None)
+    if name is not None and name.text:
+        cluster.called(name.text)
     plain = settings.pop("tcp_listeners", None)
     tcp = _places(plain) if plain else cluster.listens
     tls = _places(settings.pop("ssl_listeners", None))
     cluster.listens, cluster.secure = (*tcp, *tls), bool(plain and tls and not tcp)
+
+
+def _nodes(term: Term | None) -> list[str]:
+    """Names of nodes: a list of them, or such a list and their kind."""
+    listed = term.items[0] if term and term.kind == "tuple" and term.items else term
+    return [one.text for one in listed.items] if listed else []
 
 
 def _places(term: Term | None) -> tuple[tuple[str, int], ...]:
@@ -123,16 +136,20 @@ def _shovel(cluster: Cluster, name: str, settings: dict[str, Term], where: Where
     first = _source(cluster, name, source, settings if old else source)
     second, made = _end(cluster, dest)
     _declare(cluster, second, made)
-    fields = pairs(settings.get("publish_fields") or dest.get("publish_fields"))
-    if "exchange" in fields or "routing_key" in fields:
-        exchange, key = fields.get("exchange"), fields.get("routing_key")
-        second = _published(second, exchange.text if exchange else None, key.text if key else None)
+    second = _destination(second, settings, dest)
+    _properties(cluster, name, settings.get("publish_properties") or dest.get("publish_properties"))
+    if second.protocol == "local":
+        _fields_of_local(cluster, name, dest.get("publish_fields"))
     if not first.uris or not second.uris or not (first.queue or first.exchange):
         message = f"shovel {label(name)} has no addresses or no queue: write source, destination"
         cluster.drafts.fault(where, "C005", message)
         return None
-    _rest(cluster, name, where, [*settings], [*source, *dest])
-    mode = settings.get("ack_mode")
+    if any(VARIABLE.search(end.queue or end.exchange) for end in (first, second)):
+        message = f"a variable stands for an end of shovel {label(name)}: fill it in"
+        cluster.drafts.fault(where, "C006", message)
+    ends = [*source, *(one for one in dest if second.protocol != "local" or one not in _LOCAL)]
+    _rest(cluster, name, where, [*settings], ends)
+    mode, after = settings.get("ack_mode"), source.get("delete_after")
     return Shovel(
         name=name,
         vhost=DEFAULT,
@@ -140,7 +157,39 @@ def _shovel(cluster: Cluster, name: str, settings: dict[str, Term], where: Where
         source=first.guarded(),
         dest=second.guarded(),
         qos=0 if mode and mode.text == "no_ack" else 1,
+        ends=after is not None and (after.kind == "number" or ends_after(after.text)),
     )
+
+
+def _destination(end: ShovelEnd, settings: dict[str, Term], dest: dict[str, Term]) -> ShovelEnd:
+    """Where messages are published; what is not said stays as it was."""
+    fields = pairs(settings.get("publish_fields") or dest.get("publish_fields"))
+    exchange, key = fields.get("exchange"), fields.get("routing_key")
+    if end.protocol == "local":
+        exchange, key = dest.get("dest_exchange"), dest.get("dest_routing_key")
+    if exchange is None and key is None:
+        return end
+    return _published(end, exchange.text if exchange else None, key.text if key else None)
+
+
+def _properties(cluster: Cluster, name: str, term: Term | None) -> None:
+    """An exchange is a field and no property: so it is in many examples, and nothing starts."""
+    found = [one for one in ("exchange", "routing_key") if one in pairs(term)]
+    if term is not None and found:
+        message = (
+            f"{' and '.join(found)} in publish_properties of shovel {label(name)}: RabbitMQ does "
+            "not start with that: write publish_fields"
+        )
+        cluster.drafts.warn(Where(cluster.file, term.line), "C020", message)
+
+
+def _fields_of_local(cluster: Cluster, name: str, term: Term | None) -> None:
+    if term is not None and term.items:
+        message = (
+            f"publish_fields of shovel {label(name)} do nothing with the local protocol: write "
+            "dest_exchange and dest_routing_key"
+        )
+        cluster.drafts.warn(Where(cluster.file, term.line), "C020", message)
 
 
 def _published(end: ShovelEnd, exchange: str | None, key: str | None) -> ShovelEnd:
@@ -200,9 +249,10 @@ def _uri(term: Term) -> str:
 
 def _declare(cluster: Cluster, end: ShovelEnd, made: Declared) -> bool:
     """Whether an end is this cluster; if so, what it declares is there."""
+    local = end.protocol == "local"
     found = [read_uri(text) for text, _ in end.uris]
     for one in found:
-        if isinstance(one, Uri) and cluster.is_here(one) and one.vhost != "":
+        if isinstance(one, Uri) and (local or cluster.is_here(one)) and one.vhost != "":
             space = cluster.space(one.vhost or DEFAULT, end.uris[0][1])
             space.bindings += made.bindings
             for exchange in made.exchanges:

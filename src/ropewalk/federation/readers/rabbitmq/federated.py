@@ -67,9 +67,10 @@ def _queues(cluster: Cluster, space: Space, policies: list[Policy], upstreams: U
     for name in space.queues:
         policy = holding(policies, "queues", name, cluster.drafts)
         if policy and policy.wants:
-            upstreams.chosen(policy)
             found.setdefault(id(policy), (policy, []))[1].append(name)
     for policy, queues in found.values():
+        for chosen in upstreams.chosen(policy):
+            _addresses(cluster, space, chosen)
         why = (
             "a message is moved to where it is consumed and stays one copy, so it neither goes "
             "round nor multiplies"
@@ -106,13 +107,8 @@ def _links(
 def _link(
     cluster: Cluster, space: Space, exchange: str, policy: Policy, chosen: Chosen
 ) -> tuple[BridgeDraft, Target] | None:
-    name, uris = chosen.upstream.name, chosen.view("uri")
-    far, lines = read_ends(
-        cluster, uris.texts("uri"), f"the address of upstream {label(name)}", space.vhost
-    )
-    if not uris.has("uri"):
-        message = f"upstream {label(name)} has no address: write its uri"
-        cluster.drafts.fault(chosen.upstream.where, "C005", message)
+    name = chosen.upstream.name
+    far, lines = _addresses(cluster, space, chosen)
     hops = _max_hops(cluster, chosen)
     if far is None or hops is None:
         return None
@@ -147,6 +143,18 @@ def _link(
         },
     )
     return bridge, target
+
+
+def _addresses(
+    cluster: Cluster, space: Space, chosen: Chosen
+) -> tuple[tuple[Address, ...] | Space | None, list[Where]]:
+    """Where an upstream is; one without an address is a fault."""
+    name, uris = chosen.upstream.name, chosen.view("uri")
+    if not uris.has("uri"):
+        message = f"upstream {label(name)} has no address: write its uri"
+        cluster.drafts.fault(chosen.upstream.where, "C005", message)
+    what = f"the address of upstream {label(name)}"
+    return read_ends(cluster, uris.texts("uri"), what, space.vhost)
 
 
 def _within(cluster: Cluster, exchange: str, theirs: str, chosen: Chosen) -> None:

@@ -34,6 +34,7 @@ SECTIONS = {
     "product_name": "what made the export",
     "product_version": "what made the export",
     "rabbitmq_definition_format": "what made the export",
+    "original_cluster_name": "what made the export",
     "explanation": "what made the export",
     "description": "words for people",
     "metadata": "words for people and defaults of the virtual host",

@@ -24,25 +24,28 @@ VARIABLE = re.compile(r"\$[{(]|\{\{|\{%|<%")
 """What a template or a shell fills in."""
 LINKS = "federation: "
 """What names begin with that upstream brokers' own links have given to exchanges and queues."""
-_WILD = {"+": "%2B", "#": "%23"}
+_UNFIT = re.compile(r"[+#\x00-\x1f\x7f-\x9f]|(?<![^/])\*(?![^/])")
+"""What a name may have and a topic may not."""
+_WITHIN = re.compile(r"[^/][+#]|[+#][^/]|[\x00-\x1f\x7f-\x9f]")
+"""What a pattern may not have: a sign of patterns that does not stand alone in its level."""
 
 
 def exchange_prefix(exchange: str) -> str:
     """What stands before the topics of an exchange.
 
-    >>> exchange_prefix("orders"), exchange_prefix("amq.topic"), exchange_prefix("a/#")
-    ('orders/', '', 'a/%23/')
+    >>> exchange_prefix("orders"), exchange_prefix("amq.topic"), exchange_prefix("Shop+Paid")
+    ('orders/', '', 'Shop%2BPaid/')
     """
-    return "" if exchange == MQTT else f"{_levels(exchange)}/"
+    return "" if exchange == MQTT else f"{_fit(exchange)}/"
 
 
 def queue_prefix(queue: str) -> str:
     """What stands before the topics that go straight into a queue."""
-    return f"queue/{_levels(queue)}/"
+    return f"queue/{_fit(queue)}/"
 
 
-def _levels(name: str) -> str:
-    return "/".join(_WILD.get(one, one) for one in name.split("/"))
+def _fit(name: str) -> str:
+    return _UNFIT.sub(lambda found: f"%{ord(found[0]):02X}", name)
 
 
 def carried(kind: str, key: str) -> str | None:
@@ -51,12 +54,12 @@ def carried(kind: str, key: str) -> str | None:
     >>> carried("topic", "a.#"), carried("direct", "a.b"), carried("fanout", "x")
     ('a/#', 'a/b', '#')
     """
-    if kind == "topic":
-        return pattern_from_amqp(key)
-    if kind == "direct":
-        topic = from_amqp(key)
-        return None if topic is None or is_pattern(topic) else topic
-    return "#"
+    if kind not in ("topic", "direct"):
+        return "#"
+    found = pattern_from_amqp(key) if kind == "topic" else from_amqp(key)
+    if found is None or _WITHIN.search(found) or (kind == "direct" and is_pattern(found)):
+        return None
+    return found
 
 
 def safe(name: str) -> str:

@@ -7,14 +7,23 @@ that names none is for the server that the script belongs to.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ropewalk.federation.readers.drafts import Drafts
 from ropewalk.federation.readers.growing import Change
 from ropewalk.federation.readers.rabbitmq.admin import DECLARE
-from ropewalk.federation.readers.rabbitmq.commands import CHANGES, LOADS, Teller
-from ropewalk.federation.readers.rabbitmq.targets import host_of, short_names, target
+from ropewalk.federation.readers.rabbitmq.commands import CHANGES, LOADS, Ports, Teller
+from ropewalk.federation.readers.rabbitmq.containers import started
+from ropewalk.federation.readers.rabbitmq.requests import is_asked, request
+from ropewalk.federation.readers.rabbitmq.targets import (
+    INSIDE,
+    chosen,
+    host_of,
+    short_names,
+    target,
+)
 from ropewalk.federation.readers.shell import Command, Shell, Word
+from ropewalk.federation.readers.shell_text import MOST
 from ropewalk.federation.showing import label
 from ropewalk.findings import Where
 
@@ -29,7 +38,8 @@ _TOOL = re.compile(
 _LOOKS = re.compile(
     r"^(?!\s*#).*\b(?:rabbitmqctl|rabbitmqadmin)(?:\.\w+)?['\"]?\s+\S"
     r"|^(?!\s*#).*\bset_(?:parameter|policy)\s+\S"
-    r"|^(?!\s*#).*/api/(?:parameters|policies|definitions|exchanges)\b",
+    r"|^(?!\s*#).*/api/(?:parameters|policies|definitions|exchanges)\b"
+    r"|^(?!\s*#).*\bparameters/(?:federation-upstream|shovel)/",
     re.MULTILINE,
 )
 
@@ -49,6 +59,8 @@ class Script:
 
     changes: dict[str, list[Change]] = field(default_factory=dict)
     joined: dict[str, str] = field(default_factory=dict)
+    names: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """What else addresses may call a server."""
 
     def shortened(self) -> "Script":
         """With the names that servers have in the end."""
@@ -56,7 +68,8 @@ class Script:
         changes: dict[str, list[Change]] = {}
         for one, found in self.changes.items():
             changes.setdefault(names[one], []).extend(found)
-        return Script(changes, {names[one]: other for one, other in self.joined.items()})
+        joined = {names[one]: other for one, other in self.joined.items()}
+        return Script(changes, joined, {names.get(a, a): b for a, b in self.names.items()})
 
 
 def read_script(text: str, file: str, drafts: Drafts) -> Script:
@@ -67,6 +80,13 @@ def read_script(text: str, file: str, drafts: Drafts) -> Script:
         follower.follow(command, shell, OWN, 0)
     for line in shell.odd[:5]:
         drafts.aside(Where(file, line), "what stands here", "it is no shell that can be followed")
+    if shell.spent[0] >= MOST:
+        why = "so many are not followed: read the exports of its servers"
+        drafts.aside(Where(file, 1), f"what comes after {MOST} commands", why)
+    for name, line, inner in shell.uncalled():
+        if is_script(inner):
+            why = "nothing calls it here: add a call with its values to the file"
+            drafts.aside(Where(file, line), f"function {label(name)}", why)
     follower.tell()
     return follower.script.shortened()
 
@@ -78,62 +98,82 @@ class _Follower:
     teller: Teller
     script: Script = field(default_factory=Script)
     _others: dict[str, tuple[int, dict[str, None]]] = field(default_factory=dict)
+    _containers: dict[str, str] = field(default_factory=dict)
+    _context: str = ""
 
     def follow(self, command: Command, shell: Shell, server: str, depth: int) -> None:
         words = command.words
         at = next((i for i, one in enumerate(words) if _TOOL.match(one.text)), None)
-        if any(one.text.rpartition("/")[2] in _ON_FILES for one in words[:at]):
+        if at and any(one.text.rpartition("/")[2] in _ON_FILES for one in words[:at]):
             return
-        outer = target([one.text for one in (words if at is None else words[:at])], server)
+        self._context = chosen([one.text for one in words]) or self._context
+        context = command.variable("KUBECONFIG", shell) or self._context
+        outer = target([one.text for one in (words if at is None else words[:at])], server, context)
         if at is not None and depth < DEPTH and _quoted_again(words, at):
             # The shell at the other end of ssh reads the words once more.
             text = " ".join(one.text for one in words[at:])
             for inner in shell.commands(text, words[at].line):
                 self.follow(inner, shell, outer, depth + 1)
+        elif at is not None and (blank := _blank(words[at:])):
+            message = f"a template: {label(blank.text)} stands in it: fill it in first"
+            self.drafts.fault(Where(self.file, blank.line), "C006", message)
         elif at is not None:
-            # What the script says of its own surroundings does not count in a container.
-            node = command.variable(_NODE, shell) if outer == server else ""
-            self._tool(words[at], words[at + 1 :], host_of(node) or outer, command.stdin)
+            self._tool(command, at, shell, outer, inside=outer != server)
         elif words[0].text.startswith("$") and any(one.text in CHANGES for one in words[1:]):
-            self._tool(Word("rabbitmqctl", words[0].line), words[1:], outer, None)
-        elif request := self._request(command):
-            host, made = request
-            self._make(host or outer, made)
+            tool = Word("rabbitmqctl", words[0].line)
+            unknown = replace(command, words=(tool, *words[1:]))
+            self._tool(unknown, 0, shell, outer, inside=True)
+        elif asked := request(words, command.stdin):
+            host, made = self.teller.http(asked, shell.file, self._ports(outer))
+            self._make(host or outer, made, command)
+        elif container := started(words):
+            self._containers.update(dict.fromkeys(container.ports, container.name))
+            self.script.names[container.name] = container.names
         else:
             self._within(command, shell, outer, depth)
 
+    def _ports(self, server: str) -> Ports:
+        """Ports are those of the machine that the script runs on."""
+        return self._containers if server == OWN else {}
+
     def _within(self, command: Command, shell: Shell, server: str, depth: int) -> None:
         """Commands in a word (`sh -c "..."`) or a here-document that a shell elsewhere is given."""
+        if depth >= DEPTH or command.words[0].text in _SPEAKERS:
+            return
         texts = [one for one in command.words[1:] if " " in one.text]
         texts += [command.stdin] if command.stdin is not None else []
-        for one in texts if depth < DEPTH and command.words[0].text not in _SPEAKERS else ():
+        if is_asked(command.words):
+            what = f"a request by {label(command.words[0].text)}"
+            why = "only those of curl, wget and HTTPie are followed"
+            self.drafts.aside(Where(self.file, command.line), what, why)
+        for one in texts:
             if is_script(one.text):
                 for inner in shell.commands(one.text, one.line):
                     self.follow(inner, shell, server, depth + 1)
 
-    def _request(self, command: Command) -> tuple[str, Iterator[Change]] | None:
-        if not any(one.text.rpartition("/")[2] == "curl" for one in command.words):
-            return None
-        return self.teller.http(command.words, command.stdin)
-
-    def _tool(self, tool: Word, words: Sequence[Word], server: str, stdin: Word | None) -> None:
+    def _tool(self, command: Command, at: int, shell: Shell, server: str, *, inside: bool) -> None:
+        tool, words = command.words[at], command.words[at + 1 :]
         if "admin" in tool.text:
-            named, verb, made = self.teller.admin(words)
+            named, verb, made = self.teller.admin(words, self._ports(server))
         else:
             node, verb, made = self.teller.ctl(words)
-            named = host_of(node)
+            # What the script says of its own surroundings does not count in a container.
+            here = "" if inside else command.variable(_NODE, shell)
+            named = host_of(node) or host_of(here)
         server = named or server
-        self._make(server, made)
+        self._make(server, made, command)
         if verb == "join_cluster":
             self._join(server, words)
         elif verb in LOADS:
-            self._loads(server, words[-1], stdin)
+            self._loads(server, words[-1], command.stdin or shell.file(words[-1].text), command)
         elif verb and verb not in (*CHANGES, DECLARE):
             kind = next(why for sign, why in _OTHERS if sign.search(verb))
             self._others.setdefault(kind, (tool.line, {}))[1][label(verb)] = None
 
-    def _make(self, server: str, changes: Iterator[Change]) -> None:
-        made = list(changes)
+    def _make(self, server: str, changes: Iterator[Change], command: Command) -> None:
+        made = [replace(one, perhaps=command.perhaps) for one in changes]
+        for one in made:
+            self.teller.check(one)
         if made:
             self.script.changes.setdefault(server, []).extend(made)
 
@@ -142,9 +182,9 @@ class _Follower:
         if other and other != server and "$" not in other:
             self.script.joined[server] = other
 
-    def _loads(self, server: str, name: Word, stdin: Word | None) -> None:
+    def _loads(self, server: str, name: Word, stdin: Word | None, command: Command) -> None:
         if stdin is not None:
-            self._make(server, self.teller.loaded(stdin))
+            self._make(server, self.teller.loaded(stdin), command)
         else:
             what, why = (
                 f"definitions of {label(name.text)}",
@@ -158,6 +198,11 @@ class _Follower:
         """What the commands do besides, in one note for each reason."""
         for why, (line, verbs) in self._others.items():
             self.drafts.aside(Where(self.file, line), ", ".join(list(verbs)[:12]), why)
+        for server, changes in self.script.changes.items():
+            if "$" in server:
+                what = f"which server {label(server.partition(INSIDE)[2] or server)} is"
+                why = "a variable of the script names it, which is taken for one server"
+                self.drafts.aside(Where(self.file, changes[0].line), what, why)
 
 
 _OTHERS = (
@@ -173,6 +218,16 @@ _ON_FILES = ("cp", "mv", "ln", "rm", "chmod", "chown", "install", "which", "wget
 """Commands for which a tool of RabbitMQ is a file."""
 _SPEAKERS = ("echo", "printf", "cat", "log", "info", "read", "grep", "sed", "awk")
 """Commands whose words are for people, or for files."""
+
+
+def _blank(words: Sequence[Word]) -> Word | None:
+    """What a template leaves to be filled in: `{{ name }}` is several words of a shell."""
+    for i, one in enumerate(words):
+        if one.text.startswith("{{") and not one.text.startswith('{{"'):
+            rest = [each.text for each in words[i:]]
+            end = next((j for j, each in enumerate(rest) if "}}" in each), 0)
+            return Word(" ".join(rest[: end + 1]), one.line)
+    return None
 
 
 def _quoted_again(words: Sequence[Word], at: int) -> bool:

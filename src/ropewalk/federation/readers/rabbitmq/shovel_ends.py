@@ -109,7 +109,7 @@ def brought(end: ShovelEnd, part: Part, space: Space | None) -> tuple[Part, str,
         return part, queue_prefix(end.key) if end.key else part.prefix, True
     prefix = exchange_prefix(exchange)
     kind = space.exchange(exchange).kind if space else "topic"
-    if end.key is None or kind not in ("topic", "direct"):
+    if end.key is None or not (end.key or kind in ("topic", "direct")):
         return part, prefix, True
     key = carried("direct", end.key)
     if key is None:

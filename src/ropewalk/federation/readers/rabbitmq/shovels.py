@@ -23,14 +23,14 @@ from ropewalk.findings import Where
 MODELLED = """
     src-uri dest-uri src-queue src-exchange src-exchange-key dest-queue dest-exchange
     dest-exchange-key src-protocol dest-protocol src-address dest-address ack-mode delete-after
-    src-delete-after
+    src-delete-after src-delete-after-duration
 """
 KNOWN = """
     prefetch-count src-prefetch-count reconnect-delay add-forward-headers dest-add-forward-headers
     add-timestamp-header dest-add-timestamp-header publish-properties dest-publish-properties
     dest-properties dest-application-properties dest-message-annotations src-consumer-args
     src-queue-args dest-queue-args src-predeclared dest-predeclared predeclared consumer-args
-    dest-jitter dest-timeout dest-backoff dest-max-retries
+    src-consumer-name dest-jitter dest-timeout dest-backoff dest-max-retries
 """
 Far = tuple[Address, ...] | Space | None
 
@@ -46,7 +46,7 @@ class Shovel:
     dest: ShovelEnd
     qos: int = 1
     ends: bool = False
-    """Whether it removes itself when it has moved what was there."""
+    """Whether it removes itself, when it has moved what was there or after a time."""
 
     def __str__(self) -> str:
         return f"shovel {label(self.name)}"
@@ -60,10 +60,8 @@ def read_shovel(cluster: Cluster, vhost: str, name: str, entry: View) -> Shovel 
     source, dest = _end(cluster, value, "src", what), _end(cluster, value, "dest", what)
     if source is None or dest is None:
         return None
-    mode, ends = value.text("ack-mode", "on-confirm"), False
-    for key in ("src-delete-after", "delete-after"):
-        after: Any = value.take(key)
-        ends = ends or (isinstance(after, int | float) or after == "queue-length")
+    mode = value.text("ack-mode", "on-confirm")
+    after = ("src-delete-after", "delete-after", "src-delete-after-duration")
     return Shovel(
         name=name,
         vhost=vhost,
@@ -71,8 +69,13 @@ def read_shovel(cluster: Cluster, vhost: str, name: str, entry: View) -> Shovel 
         source=source,
         dest=dest,
         qos=quality(cluster, mode, value.place("ack-mode")),
-        ends=ends,
+        ends=any(ends_after(value.take(key)) for key in after),
     )
+
+
+def ends_after(value: Any) -> bool:
+    """Whether a shovel removes itself: after so many messages, or what was there at first."""
+    return isinstance(value, int | float) or value == "queue-length"
 
 
 def _end(cluster: Cluster, value: View, side: str, what: str) -> ShovelEnd | None:
@@ -132,7 +135,7 @@ def mark(cluster: Cluster, shovels: list[Shovel]) -> list[tuple[Shovel, Far, Far
     found = []
     for one in shovels:
         if one.ends:
-            why = "it removes itself when it has moved what was there"
+            why = "it removes itself when it has moved what was there, or its time is over"
             cluster.drafts.aside(one.where, str(one), why)
             continue
         source, dest = _far(cluster, one, "source"), _far(cluster, one, "dest")
@@ -151,9 +154,9 @@ def _far(cluster: Cluster, shovel: Shovel, side: str) -> Far:
     local protocol takes the shovel's own.
     """
     end: ShovelEnd = getattr(shovel, side)
-    vhost = shovel.vhost if end.protocol == "local" else DEFAULT
-    what, amqp10 = f"the {side} address of {shovel}", end.protocol == "amqp10"
-    far, _ = read_ends(cluster, list(end.uris), what, vhost, amqp10=amqp10)
+    amqp10, local = end.protocol == "amqp10", end.protocol == "local"
+    vhost, what = shovel.vhost if local else DEFAULT, f"the {side} address of {shovel}"
+    far, _ = read_ends(cluster, list(end.uris), what, vhost, amqp10=amqp10, local=local)
     return far
 
 

@@ -24,8 +24,10 @@ _NUMBER = re.compile(r"(?:-server)?-\d+\Z")
 _OWN_HOST = re.compile(r"\$\(hostname[^)]*\)|`hostname[^`]*`|\$\{?HOSTNAME\}?")
 
 
-def target(words: Sequence[str], server: str) -> str:
+def target(words: Sequence[str], server: str, context: str = "") -> str:
     """The server that a command is for: what its words say, else the one of its surroundings.
+
+    `context` is the Kubernetes cluster that the script is at.
 
     >>> target(["ssh", "ops@north", "docker", "exec", "-it", "rabbit"], "")
     'north>rabbit'
@@ -37,7 +39,7 @@ def target(words: Sequence[str], server: str) -> str:
         if name in _CONTAINERS and "exec" in rest:
             server = _container(rest, server)
         elif name in _PODS and "exec" in rest:
-            server = _pod(rest) or server
+            server = _pod(rest, context) or server
         elif name == "ssh" and (i == 0 or words[i - 1] != "vagrant"):
             server = _first(rest, _SSH_WITH_VALUE).rpartition("@")[2] or server
         elif name == "vagrant" and rest[:1] == ["ssh"]:
@@ -54,12 +56,25 @@ def _container(rest: Sequence[str], server: str) -> str:
     return f"{machine.partition(INSIDE)[0]}{INSIDE}{found}" if machine else found
 
 
-def _pod(rest: Sequence[str]) -> str:
+def chosen(words: Sequence[str]) -> str | None:
+    """The Kubernetes cluster that a script goes to; None if the command is another one.
+
+    >>> chosen(["kubectl", "config", "use-context", "east"]), chosen(["kubectx", "west"])
+    ('east', 'west')
+    """
+    name, *rest = words
+    if name == "kubectx" or (name in _PODS and rest[:2] == ["config", "use-context"]):
+        return rest[-1] if rest else None
+    return None
+
+
+def _pod(rest: Sequence[str], context: str) -> str:
     """`NAME.NAMESPACE`, as addresses of services are written, and where else it may be."""
     at = rest.index("exec")
     name = _KIND.sub("", _first(rest[at + 1 :], _EXEC_WITH_VALUE))
     end = rest.index("--") if "--" in rest else len(rest)
     space, where = _said(rest[:end], _NAMESPACE), _said(rest[:at], ("--context", "--kubeconfig"))
+    where = where or context
     name = _NUMBER.sub("", name)
     made = f"{name}.{space}" if space else name
     return f"{made}@{where}" if name and where else made if name else ""

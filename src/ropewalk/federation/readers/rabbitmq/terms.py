@@ -5,15 +5,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 MAX_DEPTH = 64
+_SEGMENT = r"""(?:"(?:\\.|[^"\\])*"|-?\d+)(?::\d+)?(?:/[a-z][a-z0-9-]*)?"""
 _PIECE = re.compile(
-    r"""
+    rf"""
     (?P<space>\s+|%[^\n]*)
-    | (?P<binary><<\s*(?:"(?:\\.|[^"\\])*"(?:/utf8)?)?\s*>>)
+    | (?P<binary><<\s*(?:{_SEGMENT}(?:\s*,\s*{_SEGMENT})*)?\s*>>)
     | (?P<text>"(?:\\.|[^"\\])*")
     | (?P<quoted>'(?:\\.|[^'\\])*')
-    | (?P<number>[-+]?\d[\d_]*(?:\.\d+)?(?:[eE][-+]?\d+)?)
+    | (?P<number>\$(?:\\.|[^\\\s])|[-+]?\d+\#[0-9A-Za-z]+|[-+]?\d[\d_]*(?:\.\d+)?(?:[eE][-+]?\d+)?)
     | (?P<atom>[a-z][A-Za-z0-9_@]*)
-    | (?P<mark>\#\{|=>|[\[\]{}(),.|\#])
+    | (?P<mark>\#\{{|=>|[\[\]{{}}(),.|\#])
     """,
     re.VERBOSE | re.DOTALL,
 )
@@ -22,6 +23,8 @@ _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _BETWEEN = (",", "|", "=>")
 _TEMPLATE = re.compile(r"<%|\{%-?\s*\w+[^%\n]*%\}|\{\{[^{}\[\],<>\n]*\}\}|\{#(?!\{)|\$\{\w+")
 """What Jinja, ERB and shells fill in; none of it can stand in a term, but in texts it can."""
+_BYTES = re.compile(r'"((?:\\.|[^"\\])*)"|(?<![:\w])(\d+)', re.DOTALL)
+"""Of a binary the texts, and the numbers that are no sizes."""
 _TEXT = re.compile(r'"(?:\\.|[^"\\\n])*"')
 
 
@@ -135,12 +138,34 @@ def _no_template(text: str) -> None:
 
 
 def _leaf(kind: str, piece: str, line: int) -> Term:
-    if kind in ("binary", "text"):
-        inner = piece[piece.find('"') + 1 : piece.rfind('"')] if '"' in piece else ""
-        return Term("text", line, _ESCAPE.sub(r"\1", inner))
-    if kind == "quoted":
-        return Term("atom", line, _ESCAPE.sub(r"\1", piece[1:-1]))
-    return Term(kind, line, piece)
+    if kind == "binary":
+        parts = (
+            _ESCAPE.sub(r"\1", a) if a or not n else _byte(n) for a, n in _BYTES.findall(piece)
+        )
+        return Term("text", line, "".join(parts))
+    if kind in ("text", "quoted"):
+        shown = "text" if kind == "text" else "atom"
+        return Term(shown, line, _ESCAPE.sub(r"\1", piece[1:-1]))
+    return Term(kind, line, _number(piece) if kind == "number" else piece)
+
+
+def _byte(number: str) -> str:
+    return chr(int(number[-3:]) % 256)
+
+
+def _number(piece: str) -> str:
+    """A number as Python writes it, if its base is one of Erlang's.
+
+    >>> _number("16#1628"), _number("5_672"), _number("2.5")
+    ('5672', '5672', '2.5')
+    """
+    base, mark, digits = piece.partition("#")
+    if mark and base.isdecimal() and 2 <= int(base[:3]) <= 36 and len(digits) < 20:
+        try:
+            return str(int(digits, int(base)))
+        except ValueError:
+            return piece
+    return piece.replace("_", "")
 
 
 def pairs(term: Term | None) -> dict[str, Term]:

@@ -13,6 +13,7 @@ PORTS = {"amqp": 5672, "amqps": 5671}
 _TEMPLATE = re.compile(r"\$[{(\w]|\{\{|%\(|<[^>]*>|@@")
 _NAME = re.compile(r"\A[A-Z][A-Z0-9_]*\Z")
 _HOST = re.compile(r"\[([0-9A-Fa-f:.]+(?:%[\w.-]+)?)\]|([\w.-]+)")
+_SEVERAL = re.compile(r"[,;\s]\s*amqps?://", re.IGNORECASE)
 _HERE = ("localhost", "127.0.0.1", "::1")
 EXAMPLE = "amqp://HOST:5672/VHOST"
 _PATH = (
@@ -65,6 +66,8 @@ def read_uri(text: str, *, amqp10: bool = False) -> Uri | BadUri:
     scheme, colon, rest = text.partition("://")
     if not colon or scheme.lower() not in PORTS:
         return _no_uri(text)
+    if _SEVERAL.search(rest):
+        return BadUri("C005", "several addresses in one text: write a list of addresses instead")
     rest, _, _ = rest.partition("#")
     rest, _, query = rest.partition("?")
     authority, slash, path = rest.partition("/")
@@ -85,6 +88,7 @@ def read_uri(text: str, *, amqp10: bool = False) -> Uri | BadUri:
     if amqp10:
         name = unquote(given.get("hostname", ""))
         vhost = name.removeprefix("vhost:") if name.startswith("vhost:") else None
+        given = {key: one for key, one in given.items() if vhost is None or key != "hostname"}
     return Uri(found[0], found[1], vhost, scheme.lower() == "amqps", tuple(given))
 
 
