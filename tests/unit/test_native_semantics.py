@@ -12,6 +12,7 @@ from ropewalk.federation.facts import Bridge, Broker, Federation, Prefixes, Topi
 from ropewalk.report.verification import verification_text
 from ropewalk.verify import verify
 from ropewalk.verify.floods import Floods
+from ropewalk.verify.leaf_circles import circle_findings
 from ropewalk.verify.result import Verification
 
 
@@ -98,9 +99,9 @@ def test_copies_of_a_large_mesh_are_counted_at_least() -> None:
     assert "at least" in told.message
 
 
-def nats(*bridges: Bridge, clusters: str = "") -> dict[str, int]:
+def nats(*bridges: Bridge, clusters: str = "", more: str = "") -> dict[str, int]:
     """Copies at each server of a message published at A."""
-    names = sorted({end for one in bridges for end in (one.from_, one.to)})
+    names = sorted({*more, *(end for one in bridges for end in (one.from_, one.to))})
     of = dict(one.split(":") for one in clusters.split())
     federation = Federation(
         name="f",
@@ -139,9 +140,38 @@ def test_a_gateway_leads_to_one_cluster_and_not_on_to_the_next() -> None:
 def test_leaf_nodes_of_one_hub_cluster_do_not_go_round() -> None:
     leaves = joined("leaf", "AB", "DC")
     assert nats(*leaves, *joined("route", "BC"), clusters="B:h C:h") == dict.fromkeys("ABCD", 1)
-    # Two connections of one leaf node into one cluster: the second brings nothing.
+    # Two connections of one leaf node into one cluster: each of its servers passes it on.
     twice = nats(*joined("leaf", "AB", "AC"), *joined("route", "BC"), clusters="B:h C:h")
-    assert twice == dict.fromkeys("ABC", 1)
+    assert twice == {"A": 1, "B": 2, "C": 2}
+
+
+@pytest.mark.parametrize(
+    ("leaves", "measured"),
+    [
+        ("BH", {"A": 1, "B": 1, "H": 0, "G": 0}),
+        ("AH", {"A": 1, "B": 1, "H": 1, "G": 0}),
+        ("AH BH", {"A": 1, "B": 1, "H": 1, "G": 0}),
+        ("AH BH AG BG", {"A": 1, "B": 1, "H": 1, "G": 1}),
+        ("HA", {"A": 1, "B": 1, "H": 1, "G": 0}),
+        ("HB", {"A": 1, "B": 1, "H": 1, "G": 0}),
+        ("HB AG", {"A": 1, "B": 1, "H": 1, "G": 1}),
+    ],
+)
+def test_servers_of_a_cluster_have_leaf_nodes_of_their_own(
+    leaves: str, measured: dict[str, int]
+) -> None:
+    """A and B are a cluster; H and G are servers of their own."""
+    bridges = (*joined("route", "AB"), *joined("leaf", *leaves.split()))
+    found = nats(*bridges, clusters="A:c B:c", more="GH")
+    assert found == measured
+
+
+def test_what_a_hub_sends_reaches_each_server_by_its_own_leaf_connection() -> None:
+    """A is the hub of B and C, a cluster, and these have another hub D."""
+    cluster = joined("route", "BC")
+    assert nats(*joined("leaf", "BA"), *cluster, clusters="B:c C:c") == {"A": 1, "B": 1, "C": 0}
+    both = joined("leaf", "BA", "CA", "BD", "CD")
+    assert nats(*both, *cluster, clusters="B:c C:c") == {"A": 1, "B": 1, "C": 1, "D": 2}
 
 
 def mqtt(*bridges: Bridge, at: str = "A", topic: str = "q") -> Floods:
@@ -255,3 +285,18 @@ def test_a_circle_of_leaf_nodes_is_told_with_the_connection_that_closes_it() -> 
     assert "V013" not in {one.code for one in found}
     line = replace(federation, bridges=joined("leaf", "AB", "BC", "DA"))
     assert "V018" not in {one.code for one in verify(line, failures=[]).findings}
+
+
+@pytest.mark.parametrize(
+    ("leaves", "refused"),
+    [("AC BC", 0), ("CA CB", 0), ("AC BD", 0), ("AC CB", 1), ("AC DB", 0), ("AC CD DB", 1)],
+)
+def test_servers_look_for_circles_between_clusters_that_routes_make(
+    leaves: str, refused: int
+) -> None:
+    """A and B are a cluster; refused as nats-server 2.15 does, in some order of starting."""
+    bridges = (*joined("route", "AB"), *joined("leaf", *leaves.split()))
+    brokers = {name: Broker(cluster="c" if name in "AB" else None) for name in "ABCD"}
+    topics = {"t": Topic(publishers=("A",), subscribers=("B",))}
+    federation = Federation(name="f", brokers=brokers, bridges=bridges, topics=topics)
+    assert [one.code for one in circle_findings(federation)] == ["V018"] * refused

@@ -11,6 +11,7 @@ from ropewalk.federation.names import Failure
 from ropewalk.federation.topics import common
 from ropewalk.findings import Finding, Severity
 from ropewalk.routing.ground import connected_parts
+from ropewalk.verify.arcs import Arc
 from ropewalk.verify.asked import Asked, Fates, Other
 from ropewalk.verify.flood import COUNTED, SOURCE, Flood, Place
 from ropewalk.verify.floods import Floods, Pair, bridge_words
@@ -218,6 +219,13 @@ def _gap(floods: Floods, pair: Pair, name: str, fate: Verdict, *, promised: bool
     furthest = max(found.came_from, key=lambda one: len(found.way(one)))
     where = federation.where("topics", t)
     code, why = "V014", "no bridge carries it on"
+    if stays := _stays(floods, found, to):
+        furthest, arc = stays
+        up, alone = arc.outward and arc.bridge.kind == "leaf", furthest.broker
+        what = "its hub what came by a route" if up else "others of its cluster what its hub sent"
+        lacking = found.way(furthest)[-2].broker if up else to
+        why = f"{alone} does not give {what}: give {lacking} a leaf connection of its own"
+        where = federation.where("bridges", arc.number if up else furthest.bridge)
     needed: dict[int, int] = {}
     if fate == Verdict.TOO_LONG:
         needed = _hops_needed(floods, source, to, name)
@@ -242,6 +250,19 @@ def _gap(floods: Floods, pair: Pair, name: str, fate: Verdict, *, promised: bool
         ]
     severity: Severity = "error" if promised or code == "V004" else "warning"
     return Finding(code, message + over(floods, way), where, severity, witness)
+
+
+def _stays(floods: Floods, found: Flood, to: str) -> tuple[Place, Arc] | None:
+    """Where a server of NATS could carry it on, and leaves that to others of its cluster."""
+    return next(
+        (
+            (place, arc)
+            for place in found.came_from
+            for arc in floods.bridges.leaving.get(place.broker, ())
+            if arc.far == to and floods.bridges.stays(place, arc)
+        ),
+        None,
+    )
 
 
 def _hops_needed(floods: Floods, source: str, to: str, name: str) -> dict[int, int]:

@@ -15,12 +15,14 @@ from typing import NamedTuple, get_args
 from ropewalk.federation.bridges import BridgeKind
 from ropewalk.federation.facts import Federation
 from ropewalk.federation.topics import common
-from ropewalk.verify.arcs import Layout, Leaving
+from ropewalk.verify.arcs import Arc, Layout, Leaving
 
 GROWN = 40
 """A name that has grown by so many prefixes grows for ever."""
 MOST_NAMES = 50
 """A message that could be in more places than under so many names everywhere has too many."""
+_ORIGIN = "cluster "
+"""Before a cluster's name, where servers are remembered as well."""
 SOURCE = -1
 """The bridge that a message has come by before it has crossed any."""
 MOST_COUNTED = 20_000
@@ -41,8 +43,8 @@ COUNTED = frozenset(get_args(BridgeKind)) - {"shovel", "binding"}
 class Place(NamedTuple):
     """Where a copy of a message is: broker, name, the bridge it came by, hops, renamings.
 
-    `seen` are the brokers that it remembers to have crossed (RabbitMQ's `x-received-from`), or the
-    clusters it came from (NATS): it does not go there again.
+    `seen` are the brokers that it remembers to have crossed (RabbitMQ's `x-received-from`), and
+    with NATS the cluster that it came from by a leaf connection: it does not go there again.
     """
 
     broker: str
@@ -139,7 +141,7 @@ class Bridges:
             returns = arc.connection == by and bridge.from_ != bridge.to
             if returns and (arc.outward or not bridge.echoes):
                 continue
-            if bridge.kind in KEPT_FROM.get(came, ()):
+            if bridge.kind in KEPT_FROM.get(came, ()) or self.stays(place, arc):
                 continue
             near_prefix, far_prefix = bridge.prefixes.local, bridge.prefixes.remote
             if not arc.outward:
@@ -148,25 +150,46 @@ class Bridges:
             if name is None:
                 continue
             hops, seen = place.hops, place.seen
-            if bridge.kind in ("federation", "leaf"):
-                # RabbitMQ notes the broker that a message left, NATS the cluster.
-                nats = bridge.kind == "leaf"
-                home = self._cluster(place.broker) if nats else place.broker
-                there = self._cluster(arc.far) if nats else arc.far
-                # Links to one exchange share its queue; a cluster is entered by one leaf node.
-                goal = (there, "" if nats else name)
-                if there in seen or there == home or goal in served:
+            if bridge.kind == "federation":
+                # Links to one exchange share its queue.
+                goal = (arc.far, name)
+                if arc.far in seen or goal in served:
                     continue
-                seen = seen | {home}
+                seen = seen | {place.broker}
+            if bridge.kind == "leaf":
+                if self._is_origin(arc.far, place) or arc.far in seen:
+                    continue
+                seen = self._left(place)
             if self.limits and bridge.max_hops is not None and hops >= bridge.max_hops:
                 stopped.add(arc.number)
                 continue
-            if bridge.kind in ("federation", "leaf"):
+            if bridge.kind == "federation":
                 served.add(goal)
             if bridge.kind in COUNTED:
                 hops = min(hops + 1, self.most)
             grown = place.grown + (len(name) > len(place.name))
             yield Place(arc.far, name, arc.number, hops, grown, seen)
+
+    def stays(self, place: Place, arc: Arc) -> bool:
+        """Whether a server of NATS leaves it to the others of its cluster to have leaf nodes.
+
+        What came from its hub does not go on by routes, what came by a route does not go up to a
+        hub; it goes down to leaf nodes.
+        """
+        came = self.kinds[place.bridge] if place.bridge != SOURCE else ""
+        if (came, arc.bridge.kind) == ("leaf", "route"):
+            return self.layout.bridges[place.bridge].from_ == place.broker
+        return (came, arc.bridge.kind) == ("route", "leaf") and arc.outward
+
+    def _is_origin(self, far: str, place: Place) -> bool:
+        """Whether a leaf node's message would go back into the cluster that it came from last."""
+        cluster = self._cluster(far)
+        return _ORIGIN + cluster in place.seen or cluster == self._cluster(place.broker)
+
+    def _left(self, place: Place) -> frozenset[str]:
+        """What a message remembers that leaves by a leaf connection: servers, and the cluster."""
+        servers = {one for one in place.seen if not one.startswith(_ORIGIN)}
+        return frozenset(servers | {place.broker, _ORIGIN + self._cluster(place.broker)})
 
     def _cluster(self, broker: str) -> str:
         known = self.layout.known.get(broker)

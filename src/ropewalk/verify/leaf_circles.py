@@ -1,7 +1,10 @@
 """Circles of NATS leaf nodes: servers do not let messages go round, they refuse a connection.
 
 Which one depends on the order in which the servers start, so the same files work on one day and
-leave a site cut off on another.
+leave a site cut off on another. Servers look no further than leaf connections and routes: what goes
+round through a gateway goes round for ever, and is found as a loop. Several leaf connections from
+one cluster to one other are none of theirs either: these bring copies, or none (as played with
+nats-server 2.15).
 """
 
 from collections.abc import Iterator
@@ -16,34 +19,25 @@ Edges = dict[str, list[tuple[str, int]]]
 
 def circles(federation: Federation) -> dict[int, list[tuple[str, int]]]:
     """Leaf connections that close a circle, by number: the way round, as (broker, bridge) steps."""
+    cells = _cells(federation)
     joined: Edges = {}
     part: dict[str, str] = {}
+    upwards: set[tuple[str, str]] = set()
     found: dict[int, list[tuple[str, int]]] = {}
-    cells = _cells(federation)
-    between: dict[frozenset[str], set[str]] = {}
     numbers = connections_of(federation)
-    ordered = [i for i, one in enumerate(federation.bridges) if one.kind in ("route", "gateway")]
-    ordered += [
-        i for i, one in enumerate(federation.bridges) if one.kind == "leaf" and numbers[i] == i
-    ]
-    for i in ordered:
-        bridge = federation.bridges[i]
+    bridges = list(enumerate(federation.bridges))
+    routes_first = sorted(bridges, key=lambda one: one[1].kind != "route")
+    for i, bridge in routes_first:
         ends = far_ends(bridge, federation.brokers)
-        if not ends:
+        if bridge.kind not in ("leaf", "route") or numbers[i] != i or not ends:
             continue
         a, b = bridge.from_, ends[0]
-        if bridge.kind == "leaf":
-            # Servers of one cluster may each have a leaf node of the same other one.
-            holders = between.setdefault(frozenset((_root(cells, a), _root(cells, b))), set())
-            beside = bool(holders) and a not in holders
-            holders.add(a)
-            if beside:
-                continue
-        if _root(part, a) == _root(part, b):
-            if bridge.kind == "leaf":
+        up = _root(cells, a), _root(cells, b)
+        if bridge.kind == "leaf" and up not in upwards:
+            upwards.add(up)
+            if _root(part, up[0]) == _root(part, up[1]):
                 found[i] = _way(joined, b, a)
-        else:
-            part[_root(part, a)] = _root(part, b)
+            part[_root(part, up[0])] = _root(part, up[1])
         joined.setdefault(a, []).append((b, i))
         joined.setdefault(b, []).append((a, i))
     return found
