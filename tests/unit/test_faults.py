@@ -20,6 +20,8 @@ CASES = [
     ("F004", "x: &x 1\nsites: {*x : {}}\n", 7, "not an alias"),
     ("F004", "sites: " + "[" * 40 + "]" * 40 + "\n", 6, "levels deep"),
     ("F005", "sites:\n  x: {}\n  x: {}\n", 8, "'x' is written twice"),
+    ("F004", "sites:\n  x: {{ place }}\n", 7, "a template's: fill it in first"),
+    ("F004", "{% if sites %}\nsites: {}\n{% endif %}\n", 6, "a template's: fill it in first"),
     ("F006", "sites: !hunter2 {x: {}}\n", 6, "tags are not known"),
     ("F006", "sites: {x: *hunter2}\n", 6, "goes in quotes"),
     ("F006", "sites: {x: {<<: 3}}\n", 6, "<<"),

@@ -31,6 +31,7 @@ EXPECTED = {
     "nats/one-hub": "V015",
 }
 """What the bad examples are found to do; none of the others has an error."""
+UPSTREAM = "federation-upstream"
 
 
 def document(ran: Ran) -> dict[str, Any]:
@@ -223,6 +224,26 @@ def test_addresses_mean_brokers_by_name_by_port_or_by_what_the_user_says(tmp_pat
     assert not [one for one in said.findings if one.code in ("C011", "C013")]
 
 
+@pytest.mark.parametrize(
+    ("second", "brokers"),
+    [
+        ("hub.west.example", {"a", "b", "hub", "hub.east.example", "hub.west.example"}),
+        ("hub.east.example.internal", {"a", "b", "hub"}),
+        ("hub", {"a", "b", "hub"}),
+    ],
+)
+def test_two_domains_are_two_servers(tmp_path: Path, second: str, brokers: set[str]) -> None:
+    write = conf(tmp_path)
+    write("hub/mosquitto.conf", "listener 1883\n")
+    for name, host in (("a", "hub.east.example"), ("b", second)):
+        text = f"listener 1883\nconnection up\naddress {host}\ntopic # out\n"
+        write(f"{name}/mosquitto.conf", text)
+    assert set(read_native([tmp_path]).federation.brokers) == brokers
+    write("map.yaml", f"brokers: {{{second}: west}}\n")
+    said = read_native([tmp_path], mapping=tmp_path / "map.yaml").federation
+    assert {one.from_: one.to for one in said.bridges} == {"a": "hub", "b": "west"}
+
+
 def test_what_the_user_says_of_nothing_is_told(tmp_path: Path) -> None:
     write = conf(tmp_path)
     write("hub/mosquitto.conf", "listener 1883\nconnection u\naddress far.example\ntopic # out\n")
@@ -253,6 +274,27 @@ def test_the_user_may_say_which_account_an_address_is_for(tmp_path: Path) -> Non
     said = read_native([tmp_path], mapping=tmp_path / "map.yaml")
     assert {one.to for one in said.federation.bridges} == {"B@hub"}
     assert "C012" not in {one.code for one in said.findings}
+
+
+@pytest.mark.parametrize(("second", "told"), [("n2.example:5672", 0), ("n1.example:5673", 1)])
+def test_nodes_of_a_cluster_stand_in_for_each_other(tmp_path: Path, second: str, told: int) -> None:
+    write = conf(tmp_path)
+    value = {"uri": [f"amqp://{one}" for one in ("n1.example:5672", second)]}
+    write(
+        "hub/definitions.json",
+        json.dumps(
+            {
+                "vhosts": [{"name": "/"}],
+                "exchanges": [{"name": "x", "vhost": "/", "type": "topic"}],
+                "parameters": [{"component": "federation-upstream", "name": "u", "value": value}],
+                "policies": [{"name": "p", "pattern": "x", "definition": {UPSTREAM: "u"}}],
+            }
+        ),
+    )
+    write("map.yaml", f"brokers: {{'n1.example:5672': far, '{second}': far}}\n")
+    federation = read_native([tmp_path], mapping=tmp_path / "map.yaml").federation
+    found = [one.message for one in verify(federation).findings if one.code == "V017"]
+    assert len([one for one in found if "no backup" in one]) == told, found
 
 
 def test_documents_alone_promise_nothing_of_who_else_is_there(tmp_path: Path) -> None:

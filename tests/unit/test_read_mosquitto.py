@@ -828,6 +828,31 @@ def test_files_that_hold_lines_of_a_configuration_are_refused(
         read_native([tmp_path / name])
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "what"),
+    [
+        ("bridge.conf", "port 8443 # where\nca a.crt\ncert b.crt\nkey b.key\n", "no configuration"),
+        ("passwd", "ann:$7$101$c2FsdA==$aGFzaA==\nbob:$6$c2FsdA==$aGFzaA==\n", "a password file"),
+        ("user-data", "#cloud-config\nwrite_files:\n- content: listener 1883\n", "for cloud-init"),
+        ("api.yaml", "openapi: 3.0.0\ninfo: {}\n", "an OpenAPI document"),
+        ("api.json", '{\n  "swagger": "2.0"\n}', "an OpenAPI document"),
+    ],
+)
+def test_files_of_others_are_told_by_what_they_are(
+    tmp_path: Path, name: str, text: str, what: str
+) -> None:
+    (tmp_path / name).write_text(text)
+    assert is_native(tmp_path / name)
+    with pytest.raises(ConfigurationError, match=f"C001 .*{what}.*: "):
+        read_native([tmp_path / name])
+
+
+def test_a_configuration_with_slips_is_still_one(tmp_path: Path) -> None:
+    text = "lisener 1883\nallow_anonimous true\nport 1884\nlog_dst stdout\nhello world\n"
+    found = native(tmp_path, {"hub/mosquitto.conf": text})
+    assert list(found.federation.brokers) == ["hub"]
+
+
 def test_a_federation_may_have_any_ending(tmp_path: Path) -> None:
     (tmp_path / "a.fed").write_text("# all\nfederation: a\nbrokers: {a: {}}\n")
     assert not is_native(tmp_path / "a.fed")

@@ -19,6 +19,7 @@ from ropewalk.federation.readers.reading import read_native
 from ropewalk.findings import Where
 from tests.conftest import Run
 
+FLAT = "port: 4222\ncluster: {port: 6222, name: c, routes: ['nats://far:6222']}\n"
 SERVER = Path(sys.executable).parent / "nats-server"
 EXAMPLES = Path("examples/native/nats")
 
@@ -871,3 +872,31 @@ def test_logins_at_a_hub_without_a_file_are_read_again(ropewalk: Run, tmp_path: 
     remotes = "{url: 'nats://hub:7422', creds: x}, {url: 'nats://hub:7422', creds: y}"
     (tmp_path / "a.conf").write_text(f"port: 4222\nleaf {{ remotes: [{remotes}] }}\n")
     assert shown_change(ropewalk, tmp_path / "a.conf") == UNCHANGED
+
+
+@pytest.mark.parametrize("name", ["nats.yaml", "nats.yml"])
+def test_flat_settings_may_be_in_a_yaml_file(tmp_path: Path, ropewalk: Run, name: str) -> None:
+    (tmp_path / name).write_text(FLAT)
+    assert ropewalk("read", str(tmp_path / name), "-o", "-").code == 0
+    (tmp_path / name).write_text("port: 4222\nbrokers: {a: {}}\nfederation: x\n")
+    assert " F011" in ropewalk("read", str(tmp_path / name), "-o", "-").out
+
+
+def test_a_gateway_to_another_cluster_means_no_server_of_the_own_one(tmp_path: Path) -> None:
+    routes = "nats://n1.east.example:6222, nats://n2.east.example:6222"
+    cluster = f"cluster {{name: x, port: 6222, routes: [{routes}]}}\n"
+    text = f"server_name: n1\n{cluster}"
+    text += gateway("x", 7222, y="'nats://n1.west.example:7222'")
+    (tmp_path / "one.conf").write_text(text)
+    brokers = read_native([tmp_path]).federation.brokers
+    assert set(brokers) == {"one", "n2.east.example", "n1.west.example"}
+
+
+def test_a_gateway_means_none_of_the_route_peers(tmp_path: Path) -> None:
+    cluster = "cluster {port: 6222, routes: [nats://n1:6222]}\n"
+    for host in ("n1.west.example", "n1"):
+        (tmp_path / "one.conf").write_text(cluster + gateway("x", 7222, y=f"'nats://{host}:7222'"))
+        federation = read_native([tmp_path]).federation
+        (far,) = {one.to for one in federation.bridges if one.name == "y"}
+        assert far == ("n1_7222" if host == "n1" else host)
+        assert len(federation.brokers) == 3

@@ -21,6 +21,7 @@ from ropewalk.federation.readers.rabbitmq.uris import BadUri, Uri, read_uri
 from ropewalk.federation.readers.reading import is_native, read_native
 from ropewalk.federation.readers.recognise import family_of_map, family_of_text
 from ropewalk.findings import Where
+from tests.conftest import Run
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "native" / "rabbitmq"
 FILE = "east.json"
@@ -530,6 +531,36 @@ def test_addresses_that_cannot_be_read(text: str, code: str) -> None:
     assert found.code == code
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("${UP_URI:-amqp://h}", "the variable UP_URI stands for the address"),
+        ("UP_URI", "the variable UP_URI stands for the address"),
+        ("amqp://u:$PW@{{ .Values.host }}:5672", "the variable .Values.host stands for the host"),
+        ("amqp://u:pw@h/${SPACE}", "the variable SPACE stands for the virtual host"),
+        ("u:$sesame@h", "a variable stands for the address"),
+        ("amqp://u:$sesame?x@h", "a variable stands for the host"),
+        ("amqp://u:a/$sesame@h", "a variable stands for the virtual host"),
+        ("amqp://{{ lookup('env', 'H') }}", "a variable stands for the host"),
+    ],
+)
+def test_variables_in_addresses_are_named_unless_they_may_be_passwords(
+    text: str, words: str
+) -> None:
+    found = read_uri(text)
+    assert isinstance(found, BadUri)
+    assert (found.code, found.message[: len(words)]) == ("C006", words)
+
+
+def test_where_something_cannot_be_read_nothing_is_said_of_use() -> None:
+    document = federated(policies=[policy(federation_upstream="other")])
+    assert any("is used by no policy" in one for one in said(read(document), "C020"))
+    document["parameters"] += [upstream("other", uri="${URI}")]
+    drafts = read(document)
+    assert said(drafts, "C006")
+    assert not any("is used by no policy" in one for one in said(drafts, "C020"))
+
+
 def test_several_addresses_in_one_text_are_to_be_a_list() -> None:
     found = read_uri("amqp://u:pw@one/v,amqp://u:pw@two")
     assert isinstance(found, BadUri)
@@ -1036,6 +1067,111 @@ def test_definitions_are_known_whatever_the_file_is_called(tmp_path: Path, name:
     assert len(read_native([path]).federation.brokers) == 1
 
 
+def test_of_a_name_that_is_twice_in_one_map_the_last_counts(tmp_path: Path) -> None:
+    text = json.dumps(federated(), indent=1).replace(
+        '"uri": ', '"uri": "amqp://south.example",\n"uri": '
+    )
+    (tmp_path / "hub.json").write_text(text)
+    (tmp_path / "hub.sh").write_text(
+        'rabbitmqctl set_parameter shovel s \'{\n"src-uri": "amqp://",\n"src-queue": "a",\n'
+        '"src-queue": "b", "dest-uri": "amqp://far", "dest-queue": "c"}\'\n'
+    )
+    read = read_native([tmp_path])
+    assert {one.to for one in read.federation.bridges} == {"north.example.net", "far"}
+    first, second = [one for one in read.findings if "is written twice" in one.message]
+    assert (first.where.line, second.where.line, first.code) == (21, 4, "C020")
+    assert ("'uri'" in first.message, "(line 20)" in first.message) == (True, True)
+    assert "(line 3)" in second.message
+
+
+def several(folder: Path, **files: Any) -> Path:
+    """Files of definitions, by their names without the suffix."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, document in files.items():
+        (folder / f"{name}.json").write_text(json.dumps(document, indent=1))
+    return folder
+
+
+def test_a_folder_of_definitions_is_one_cluster(tmp_path: Path, ropewalk: Run) -> None:
+    all_of_it = federated()
+    first = {key: all_of_it[key] for key in ("vhosts", "exchanges", "policies")}
+    second = {key: all_of_it[key] for key in ("vhosts", "exchanges", "parameters")}
+    several(tmp_path / "hub" / "definitions.d", a=first, b={**second, "users": [{"name": "u"}]})
+    (tmp_path / "hub" / "rabbitmq.conf").write_text("listeners.tcp.default = 5673\n")
+    read = read_native([tmp_path])
+    (bridge,) = read.federation.bridges
+    assert (bridge.from_, bridge.to, len(read.natives)) == ("hub", "north.example.net", 1)
+    assert str(read.federation.where("bridges", 0, "addresses")).rpartition("/")[2][:6] == "b.json"
+    assert read.federation.brokers["hub"].url == "amqp://0.0.0.0:5673"
+    users = next(one for one in read.findings if "users, 1 entry" in one.message)
+    assert users.where.file.endswith("b.json")
+    kept = tmp_path / "kept.yaml"
+    assert ropewalk("read", str(tmp_path / "hub"), "-o", str(kept)).code == 0
+    for path in (tmp_path / "hub", kept):
+        shown = ropewalk("export", str(path), "--diff").out
+        assert "Nothing changes in the files." in shown
+        assert "Read again, the files mean what the federation says." in shown
+
+
+def test_files_that_are_called_alike_are_one_cluster(tmp_path: Path) -> None:
+    orders = {"original_vhost_name": "orders", "exchanges": [{"name": "x", "type": "topic"}]}
+    folder = several(tmp_path / "all", a=federated(), b=orders)
+    names = "names: {a.json: hub, b.json: hub}\n"
+    (tmp_path / "map.yaml").write_text(names)
+    read = read_native([folder], mapping=tmp_path / "map.yaml")
+    assert {"hub", "orders@hub"} <= set(read.federation.brokers)
+
+
+def test_what_two_files_of_a_cluster_say_otherwise_is_a_conflict(tmp_path: Path) -> None:
+    other = federated(exchanges=[exchange("orders", durable=True)], parameters=[upstream(max=3)])
+    several(tmp_path / "definitions.d", a=federated(), b=other)
+    with pytest.raises(ConfigurationError) as error:
+        read_native([tmp_path])
+    (one,) = error.value.findings
+    assert one.code == "C007"
+    assert "federation-upstream north is not the same as at" in one.message
+    assert (one.where.file[-6:], "a.json:15" in one.message) == ("b.json", True)
+
+
+def test_what_is_no_list_in_one_of_several_files_is_refused(tmp_path: Path) -> None:
+    broken = {"vhosts": [{"name": "/"}], "policies": {}, "exchanges": [1]}
+    several(tmp_path / "definitions.d", a=federated(), b=broken)
+    with pytest.raises(ConfigurationError) as error:
+        read_native([tmp_path])
+    assert [one.where.file[-6:] for one in error.value.findings] == ["b.json", "b.json"]
+
+
+SHOVEL = """{
+ "parameters": [{"component": "shovel", "name": "s", "value": {"src-uri": "amqp://"}}],
+ "queues": [{"name": "q", "durable": true,}]
+}"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("definitions.json", SHOVEL, "3: C004 nothing follows this comma"),
+        ("advanced.config", "{kernel, [{a, {127,0,0,1}}]}\n", "C004 the full stop"),
+        ("rabbitmq.east.config", "# all\n[{rabbit, []}].\n", "1: C004 # begins no comment"),
+    ],
+)
+@pytest.mark.parametrize("whole", [True, False])
+def test_files_of_rabbitmq_that_are_broken_are_told_as_such(
+    tmp_path: Path, name: str, text: str, words: str, whole: bool
+) -> None:
+    (tmp_path / name).write_text(text)
+    path = tmp_path if whole else tmp_path / name
+    assert is_native(path)
+    with pytest.raises(ConfigurationError, match=words):
+        read_native([path])
+
+
+def test_a_rabbitmq_conf_of_comments_only_is_a_broker(tmp_path: Path) -> None:
+    (tmp_path / "rabbitmq.conf").write_text("# listeners.tcp.default = 5672\n")
+    (one,) = read_native([tmp_path / "rabbitmq.conf"]).federation.brokers.values()
+    assert one.url == "amqp://0.0.0.0:5672"
+
+
 # --- writing --------------------------------------------------------------------------------
 
 BROKERS = {
@@ -1095,6 +1231,34 @@ def test_shovels_and_bindings_are_written() -> None:
     assert (value["src-uri"], value["src-exchange-key"]) == ("amqp:///%2F", "k.*")
     assert (value["dest-uri"], value["dest-exchange"]) == ("amqp:///v", "amq.topic")
     assert [one["routing_key"] for one in document["bindings"]] == ["a.#", "b"]
+
+
+def test_signs_that_topics_do_not_have_are_written_as_they_were() -> None:
+    prefixes = Prefixes(local="Shop%2BPaid/", remote="queue/all%23%252B/")
+    document, told = written(
+        Bridge(from_="a", to="v@a", kind="shovel", name="s", qos=1, prefixes=prefixes)
+    )
+    value = document["parameters"][0]["value"]
+    assert (value["src-exchange"], value["dest-queue"], told) == ("Shop+Paid", "all#%2B", [])
+
+
+def test_static_shovels_stay_in_their_file(tmp_path: Path, ropewalk: Run) -> None:
+    (tmp_path / "definitions.json").write_text(json.dumps(federated()))
+    (tmp_path / "advanced.config").write_text(
+        """[{rabbitmq_shovel, [{shovels, [{s, [
+        {source, [{uris, ["amqp://"]}, {queue, <<"up">>}]},
+        {destination, [{uris, ["amqp://far"]}, {publish_fields, [{exchange, <<"x">>}]}]}]}]}]}]."""
+    )
+    kept = tmp_path / "kept.yaml"
+    assert ropewalk("read", str(tmp_path), "-o", str(kept), "--name", "hub").code == 0
+    shown = ropewalk("export", str(kept), "--diff").out
+    assert "Nothing changes in the files." in shown
+    assert "Read again, the files mean what the federation says." in shown
+    kept.write_text(kept.read_text().replace("remote: x/", "remote: y/"))
+    shown = ropewalk("export", str(kept), "--diff").out
+    assert "read again" not in shown
+    assert '"component": "shovel"' not in shown
+    assert f"there: change {tmp_path / 'advanced.config'} by hand" in shown
 
 
 def test_what_rabbitmq_cannot_do_is_told() -> None:

@@ -38,7 +38,7 @@ def export(
     """
     with contract("export", as_json=as_json):
         from ropewalk.export.design import native_design
-        from ropewalk.export.writing import write_native
+        from ropewalk.export.writing import without_static, write_native
         from ropewalk.federation.loading import MAX_YAML_MB
 
         if out is None and not diff:
@@ -55,7 +55,8 @@ def export(
             natives = reading.natives if reading else ()
             parts = {one.server: one.parts for one in natives if one.family == "nats"}
             written = write_native(design.federation, originals, before, parts)
-            changed = _read_again(design.federation, written, mapping)
+            meant = without_static(design.federation) if before else design.federation
+            changed = _read_again(meant, written, mapping)
         left = [*design.left, *(f"{one.server}: {text}" for one in written for text in one.left)]
         if out is not None:
             _save(written, out)
@@ -89,7 +90,10 @@ def _files(federation: "Federation") -> list[Path]:
     """The files that a federation was read from, as far as they are still there."""
     places = [one.written.get("entry", "") for one in federation.brokers.values()]
     files = dict.fromkeys(place.rpartition(":")[0] for place in places)
-    return [Path(one) for one in files if one and Path(one).is_file()]
+    found = [Path(one) for one in files if one and Path(one).is_file()]
+    # RabbitMQ loads all of such a folder, and its brokers are named in some of its files only.
+    whole = [one.parent if one.parent.name == "definitions.d" else one for one in found]
+    return list(dict.fromkeys(whole))
 
 
 def _read_again(

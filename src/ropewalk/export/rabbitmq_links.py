@@ -9,7 +9,7 @@ from ropewalk.federation.facts import Federation
 from ropewalk.federation.readers.drafts import BridgeDraft, Drafts
 from ropewalk.federation.readers.json_text import parse_json
 from ropewalk.federation.readers.rabbitmq import read_rabbitmq
-from ropewalk.federation.readers.rabbitmq.naming import MQTT
+from ropewalk.federation.readers.rabbitmq.naming import MQTT, unfit
 from ropewalk.federation.readers.rabbitmq.uris import BadUri, read_uri
 from ropewalk.federation.showing import label
 
@@ -63,12 +63,12 @@ class Link:
 def shorn(prefix: str) -> str | None:
     """The exchange whose topics begin so; None if that is none.
 
-    >>> shorn("orders/"), shorn(""), shorn("orders")
-    ('orders', 'amq.topic', None)
+    >>> shorn("orders/"), shorn(""), shorn("orders"), shorn("Shop%2BPaid/")
+    ('orders', 'amq.topic', None, 'Shop+Paid')
     """
     if not prefix:
         return MQTT
-    return prefix[:-1].split("/")[0] or None if prefix.endswith("/") else None
+    return unfit(prefix[:-1].split("/")[0]) or None if prefix.endswith("/") else None
 
 
 # --- from definitions -----------------------------------------------------------------------

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from ropewalk.export.rabbitmq_links import Link, Target, shorn, target_uris
+from ropewalk.federation.readers.rabbitmq.naming import unfit
 from ropewalk.federation.showing import label
 from ropewalk.federation.spelling import pattern_to_amqp, to_amqp
 from ropewalk.federation.topics import is_pattern
@@ -55,15 +56,19 @@ def _value(document: Document, link: Link, told: list[str]) -> Document:
 
 def _source(prefix: str, pattern: str) -> Document:
     if prefix.startswith("queue/"):
-        return {"src-queue": prefix.removeprefix("queue/").removesuffix("/")}
+        return {"src-queue": _queue(prefix)}
     exchange, head = shorn(prefix) or "", prefix.partition("/")[2]
     return {"src-exchange": exchange, "src-exchange-key": pattern_to_amqp(head + pattern)}
+
+
+def _queue(prefix: str) -> str:
+    return unfit(prefix.removeprefix("queue/").removesuffix("/"))
 
 
 def _dest(first: str, second: str, pattern: str) -> Document:
     """A name that begins otherwise there is a fixed routing key, if it is one name."""
     if second.startswith("queue/"):
-        return {"dest-queue": second.removeprefix("queue/").removesuffix("/")}
+        return {"dest-queue": _queue(second)}
     found: Document = {"dest-exchange": shorn(second) or ""}
     head = second.partition("/")[2]
     if head != first.partition("/")[2] and not is_pattern(pattern):

@@ -1,16 +1,19 @@
 """A federation as the configuration files of its servers, each in its make's own form."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
 
-from ropewalk.export.meaning import Carried, carried
+from ropewalk.export.meaning import Carried, carried, differences
 from ropewalk.export.mosquitto import write_mosquitto
 from ropewalk.export.nats import write_nats
 from ropewalk.export.rabbitmq import write_rabbitmq
-from ropewalk.federation.facts import Federation
+from ropewalk.federation.bridges import Bridge
+from ropewalk.federation.facts import Broker, Federation
 
+BESIDE = (".conf", ".config")
+"""How the files of a RabbitMQ server end that are not written: rabbitmq.conf, advanced.config."""
 FILES = {"mosquitto": "mosquitto.conf", "nats": "nats.conf", "rabbitmq": "definitions.json"}
 _WRITERS: Mapping[str, Callable[[Federation, str, str | None], tuple[str, list[str]]]] = {
     "mosquitto": write_mosquitto,
@@ -40,10 +43,7 @@ def servers_of(federation: Federation) -> dict[str, str]:
     A broker that only an address speaks of has no file of its own: whoever runs it has that.
     """
     held = {one.from_ for one in federation.bridges}
-    files = {
-        name: one.written.get("entry", "").rpartition(":")[0]
-        for name, one in federation.brokers.items()
-    }
+    files = {name: _file(one) for name, one in federation.brokers.items()}
     described = {files[name] for name in held}
     # Addresses may be in a file that a server's own includes.
     places = (one.written.get("addresses", "") for one in federation.bridges)
@@ -92,19 +92,52 @@ def write_native(
         ):
             continue
         write = partial(write_nats, parts=own) if make == "nats" else _WRITERS[make]
-        text, left = write(federation, server, original)
+        # What was never read from files has to be written, wherever it was set once.
+        text, left = write(without_static(federation) if before else federation, server, original)
+        left += _by_hand(server, before, federation) if before else []
         made.append(Written(server, file, text, tuple(left), original))
     return made
+
+
+def without_static(federation: Federation) -> Federation:
+    """Without the shovels of advanced.config, which stays as it is and is not written anew."""
+    bridges = tuple(one for one in federation.bridges if not _is_static(one))
+    return replace(federation, bridges=bridges)
+
+
+def _is_static(bridge: Bridge) -> bool:
+    return bridge.kind == "shovel" and _file(bridge).endswith(BESIDE)
+
+
+def _file(one: Bridge | Broker) -> str:
+    return one.written.get("entry", "").rpartition(":")[0]
+
+
+def _by_hand(server: str, before: Federation, after: Federation) -> list[str]:
+    """What somebody has to change in a server's advanced.config."""
+    had, wanted = (
+        replace(
+            each,
+            bridges=tuple(
+                one
+                for one in each.bridges
+                if _is_static(one) and (each.brokers[one.from_].server or one.from_) == server
+            ),
+        )
+        for each in (before, after)
+    )
+    files = ", ".join(dict.fromkeys(_file(one) for one in (*had.bridges, *wanted.bridges)))
+    return [f"{text}: change {files} by hand" for text in differences(had, wanted)]
 
 
 def _set_elsewhere(server: str, federation: Federation) -> bool:
     """Whether all of a server was read in rabbitmq.conf and advanced.config, which say it still."""
     entries = [
-        one.written.get("entry", "").rpartition(":")[0]
+        _file(one)
         for name, one in federation.brokers.items()
         if one.make == "rabbitmq" and (one.server or name) == server
     ]
-    return bool(entries) and all(one.endswith((".conf", ".config")) for one in entries)
+    return bool(entries) and all(one.endswith(BESIDE) for one in entries)
 
 
 def _hearsay(server: str, federation: Federation) -> bool:

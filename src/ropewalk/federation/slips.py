@@ -11,6 +11,8 @@ import yaml
 _CONFLICT = re.compile(r"(<{7}|={7}|>{7})(\s|$)")
 _NO_SPACE_AFTER_COLON = re.compile(r"""^\s*(- )?[A-Za-z_][\w.@-]*:[A-Za-z{\["'][^:]*$""")
 _NO_SPACE_AFTER_DASH = re.compile(r"""^\s*-[A-Za-z{\["']""")
+_TEMPLATE = re.compile(r"""(?<!["'])\{\{|\{%""")
+"""What Helm, Jinja and others fill in."""
 _SEEN_AROUND = 2
 """How many lines above the parser's complaint are looked at."""
 
@@ -19,6 +21,8 @@ def slip(text: str, error: yaml.MarkedYAMLError) -> tuple[int, str]:
     """The line of the mistake and what to do about it."""
     lines = text.splitlines()
     at = error.problem_mark.line if error.problem_mark else 0
+    if at < len(lines) and _TEMPLATE.search(lines[at]):
+        return at + 1, "this line is a template's: fill it in first, and read what that makes"
     if hasattr(error, "code"):  # our own reader stopped, and says why
         return at + 1, error.problem or ""
     from_line = error.context_mark.line if error.context_mark else at

@@ -67,6 +67,8 @@ class Parsed:
     faults: list[TextFault] = field(default_factory=list)
     entry_lines: dict[str, list[int]] = field(default_factory=dict)
     lines: dict[int, dict[str | int, int]] | None = None
+    repeated: list[tuple[str, int, int]] = field(default_factory=list)
+    """Of JSON: names that are twice in one map, where the last counts, and the lines of both."""
 
     def line_of(self, path: Path) -> int:
         """The line of the deepest value on the path that the text has (needs `with_lines`)."""

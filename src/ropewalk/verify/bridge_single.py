@@ -149,7 +149,8 @@ def backup_addresses(federation: Federation) -> Iterator[Finding]:
         ends = far_ends(bridge, federation.brokers)
         words = bridge_words(federation, number)
         if len(ends) < 2:
-            if all(one == bridge.to for one in bridge.addresses):
+            alone = all(one == bridge.to for one in bridge.addresses)
+            if alone and not _nodes(federation, bridge):
                 what = f"all addresses of {words} are {bridge.to}: that is one broker, no backup"
                 yield Finding("V017", what, where, "warning", {"to": bridge.to})
             continue
@@ -162,6 +163,12 @@ def backup_addresses(federation: Federation) -> Iterator[Finding]:
         if shared := _shared(federation, ends):
             what = f"the addresses of {words} share {shared}: what takes one down takes all"
             yield Finding("V017", what, where, "warning", {"addresses": ends, "shared": shared})
+
+
+def _nodes(federation: Federation, bridge: Bridge) -> bool:
+    """Whether the addresses are several nodes of one RabbitMQ cluster, which is one broker here."""
+    hosts = {one.rpartition(":")[0].lower() for one in bridge.reached_at}
+    return federation.brokers[bridge.to].make == "rabbitmq" and len(hosts) > 1
 
 
 def _shared(federation: Federation, ends: Sequence[str]) -> str:

@@ -26,6 +26,8 @@ class Address:
     """What an AsyncAPI document calls it."""
     peer: str = ""
     """Of NATS: what connects there (route, gateway, leaf); a server has one port for each."""
+    cluster: str = field(default="", compare=False)
+    """Of a NATS gateway: the cluster that it leads to."""
     login: int = 0
     """Of NATS: which of the users that one file has for this host; they may be of any account."""
     user: int = field(default=0, repr=False, compare=False)
@@ -132,6 +134,11 @@ class Drafts:
     def note(self, where: Where, code: str, message: str, severity: Severity = "note") -> None:
         """Anything else worth knowing."""
         self.findings.append(Finding(code, message, where, severity))
+
+    @property
+    def broken(self) -> set[str]:
+        """Files of which something could not be read, so that others of their entries miss it."""
+        return {one.where.file for one in self.faults if one.code in ("C004", "C006")}
 
     @property
     def faults(self) -> list[Finding]:

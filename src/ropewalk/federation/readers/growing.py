@@ -57,7 +57,7 @@ class Change:
     @property
     def identity(self) -> Identity:
         """What it is that it changes."""
-        return _identity(self.section, self.value)
+        return identity_of(self.section, self.value)
 
 
 def grown(changes: Iterable[Change], base: Parsed | None = None) -> Grown:
@@ -73,6 +73,7 @@ def grown(changes: Iterable[Change], base: Parsed | None = None) -> Grown:
     before = base.value if base is not None and isinstance(base.value, dict) else {}
     lines = dict(base.lines or {}) if base is not None else {}
     made = Grown(value=dict(before), lines=lines)
+    made.files = dict(base.files) if isinstance(base, Grown) else {}
     lines[id(made.value)] = dict(lines.get(id(before), {}))
     for section in SECTIONS:
         ours = [one for one in last.values() if one.section == section]
@@ -103,7 +104,7 @@ def _put(made: Grown, lines: Lines, section: str, changes: Sequence[Change], *, 
     at: dict[str | int, int] = {}
     changed = {one.identity for one in changes}
     for i, entry in enumerate(before if isinstance(before, list) else []):
-        if not isinstance(entry, dict) or _identity(section, entry) not in changed:
+        if not isinstance(entry, dict) or identity_of(section, entry) not in changed:
             at[len(entries)] = lines.get(id(before), {}).get(i, 1)
             entries.append(entry)
     if new and section == "vhosts" and ("/",) not in changed:
@@ -121,7 +122,8 @@ def _put(made: Grown, lines: Lines, section: str, changes: Sequence[Change], *, 
     lines[id(made.value)].setdefault(section, changes[0].line)
 
 
-def _identity(section: str, entry: Mapping[str, Any]) -> Identity:
+def identity_of(section: str, entry: Mapping[str, Any]) -> Identity:
+    """What makes an entry of a section another one than the others."""
     # An export of a single virtual host does not write which it is.
     given = {"vhost": "/", **entry}
     return tuple(str(given.get(key, "")) for key in _IDENTITY[section])

@@ -88,11 +88,11 @@ class _Reader:
             self.parsed.lines[id(stack[-1])][len(stack[-1])] = self.line(at)  # type: ignore[index]
             stack[-1].append(value)
         else:
+            lines = self.parsed.lines[id(stack[-1])]  # type: ignore[index]
             if key in stack[-1]:
-                what = f"{shown(str(key))} is written twice: keep one of them"
-                self.parsed.faults.append(TextFault("C004", what, self.line(at)))
-            self.parsed.lines[id(stack[-1])].setdefault(key, self.line(at))  # type: ignore[index]
-            stack[-1].setdefault(key, value)
+                self.parsed.repeated.append((str(key), lines[key], self.line(at)))
+            lines[key] = self.line(at)
+            stack[-1][key] = value
 
     def _ends(self, at: int, container: Any) -> bool:
         return self.text[at : at + 1] == ("]" if isinstance(container, list) else "}")

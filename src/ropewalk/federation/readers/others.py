@@ -29,6 +29,10 @@ _PROGRAMS = (
 _OURS = re.compile(r"^[\"']?(?:federation|asyncapi)[\"']?\s*:", re.MULTILINE)
 
 
+_HTTP = re.compile(r"^(?:[\"']?|\{?\s*\"?)(?:openapi|swagger)[\"']?\s*:\s*[\"']?\d", re.MULTILINE)
+_PASSWORDS = re.compile(r"\A(?:[^\s:#]+:\$[67]\$\S+\s*)+\Z")
+
+
 def foreign(path: Path, text: str) -> str | None:
     r"""What a file is that is no configuration, and the next step; None if it may be one.
 
@@ -40,6 +44,13 @@ def foreign(path: Path, text: str) -> str | None:
         return f"it is a program that sets up RabbitMQ: {_RUN}" if suffix in _PROGRAMS else what
     if suffix in PROSE:
         return f"it is a text for people: {_EACH}"
+    if text.startswith("#cloud-config"):
+        return f"it is for cloud-init: {_EACH.replace('shows', 'writes')}"
+    if _PASSWORDS.match(text):
+        return "it is a password file of Mosquitto: read the mosquitto.conf that names it"
+    if _HTTP.search(text[:4096]) and not _OURS.search(text):
+        what = "it is an OpenAPI document, which describes requests to a server and no messages"
+        return f"{what}: read the broker's configuration, or an AsyncAPI document"
     writes = suffix not in (*_YAML, ".json") and _WRITES.search(text)
     if suffix in SCRIPTS or text.startswith("#!") or writes:
         return f"it is a script: {_EACH.replace('shows', 'writes')}"

@@ -19,7 +19,8 @@ from ropewalk.federation.readers.mosquitto import leads_to, read_mosquitto
 from ropewalk.federation.readers.nats import includes_of, read_nats
 from ropewalk.federation.readers.others import PROSE, foreign
 from ropewalk.federation.readers.rabbitmq import read_erlang, read_rabbitmq_conf
-from ropewalk.federation.readers.recognise import Family
+from ropewalk.federation.readers.rabbitmq.several import FOLDER
+from ropewalk.federation.readers.recognise import Family, family_of_text
 from ropewalk.federation.readers.scripted import gathered
 from ropewalk.federation.readers.sources import (
     Read,
@@ -55,7 +56,9 @@ TASK = re.compile(
     re.IGNORECASE,
 )
 """Words of scripts' names that say what they do, and not for which server."""
-_KEPT_IN = re.compile(r"(configs?|configuration|conf|conf\.d|cfg|etc|settings)\Z", re.IGNORECASE)
+_KEPT_IN = re.compile(
+    r"(configs?|configuration|conf|conf\.d|cfg|etc|settings|definitions\.d)\Z", re.IGNORECASE
+)
 """Folders that any server keeps its configuration in."""
 BESIDE = ("rabbitmq-conf", "erlang")
 """Files of a server that stand beside its definitions."""
@@ -146,22 +149,33 @@ def is_native(path: Path) -> bool:
     A federation is in a YAML file, in JSON with the key `federation`, or in a folder of tables.
     """
     if path.is_dir():
-        tables = any(path.glob("*.parquet"))
-        return not tables and any(one.family != "federation" for one in sources([path], Drafts()))
+        return not any(path.glob("*.parquet")) and _holds_some(path)
     if path.suffix.lower() in (".yaml", ".yml"):
         beginning = _beginning(path)
         if any(one.search(beginning) for one in (_ASYNCAPI, _EXPORT, _MANIFEST)):
             return True
-        return foreign(path, beginning.decode(errors="replace")) is not None
+        text = beginning.decode(errors="replace")
+        flat = _FEDERATION.search(beginning) is None and family_of_text(text) == "nats"
+        return foreign(path, text) is not None or (flat and _holds_some(path))
     if path.suffix.lower() == ".json":
         return all(one.family != "federation" for one in sources([path], Drafts()))
     # Templates and samples, too: mosquitto.conf.j2, nats.conf.example.
     names = {one.lower() for one in path.suffixes}
     if not names.isdisjoint((".conf", ".config", ".cfg", ".json", ".sh", ".bash", *PROSE)):
         return True
-    named = path.suffix or path.name.lower().endswith("file")  # Makefile, Dockerfile
-    other = named and path.is_file() and path.suffix.lower() != ".parquet"
-    return bool(other) and _FEDERATION.search(_beginning(path)) is None
+    if not path.is_file() or path.suffix.lower() == ".parquet":
+        return False
+    if path.suffix or path.name.lower().endswith("file"):  # Makefile, Dockerfile
+        return _FEDERATION.search(_beginning(path)) is None
+    text = _beginning(path).decode(errors="replace")
+    return foreign(path, text) is not None or _holds_some(path)
+
+
+def _holds_some(path: Path) -> bool:
+    """Whether something of it is a broker's own, or was meant to be and is broken."""
+    drafts = Drafts()
+    found = any(one.family != "federation" for one in sources([path], drafts))
+    return found or (path.is_dir() and bool(drafts.faults))
 
 
 def _beginning(path: Path) -> bytes:
@@ -190,13 +204,13 @@ def _drafted(read: Sequence[Read], drafts: Drafts, said: Said | None) -> list[Na
     read = [one for one in read if one.family in whole or one.path.resolve() not in included]
     known: dict[str, str] = {}
     natives = []
-    exports: dict[str, Read] = {}
+    exports: dict[str, list[Read]] = {}
     for one in read:
         if one.family == "federation":
             what = "passed over: it is a federation file"
             drafts.note(Where(one.file), "C013", f"{what}: read it alone to convert it")
         elif one.family == "rabbitmq":
-            exports[_host(one, said, known)] = one
+            exports.setdefault(_host(one, said, known), []).append(one)
         elif one.family not in LATER:
             host, parts = _host(one, said, known), dict[str, str]()
             _READERS[one.family](one, host, drafts, parts)
@@ -248,11 +262,14 @@ def _host(one: Read, said: Said | None, known: dict[str, str]) -> str:
     folder = _folder(one.path)
     usual = script or GENERIC.match(stem) or one.path.parent.name == "conf.d"
     names = [folder, f"{folder}_{stem}"] if usual else [stem, f"{folder}_{stem}"]
+    owner = one.file
+    if one.family == "rabbitmq" and one.path.parent.name == FOLDER:
+        owner, names = str(one.path.parent), [folder, f"{folder}_definitions"]
     if one.family == "mosquitto":
         names = [name for name in names if not leads_to(one.text, name)] or names[1:]
     for name in chain(names, (f"{names[-1]}_{i}" for i in count(2))):
         made = as_name(name)
-        if known.setdefault(made, one.file) == one.file:
+        if known.setdefault(made, owner) == owner:
             return made
     raise AssertionError("numbers do not end")
 

@@ -2,7 +2,10 @@
 
 import re
 from collections import Counter
+from difflib import get_close_matches
 from typing import Any, Literal
+
+from ropewalk.federation.readers.mosquitto.known import KNOWN, PLUGIN_OPTIONS
 
 Family = Literal[
     "mosquitto",
@@ -64,8 +67,6 @@ _NGINX = re.compile(
     r"|(listen|server_name)\s[^={]*;|(server|events)\s*\{)"
 )
 """What stands beside brokers in many folders, and has braces like NATS."""
-_SETTING = re.compile(r"\s*[a-z][\w.]*(?:\s|=|:|$)|\s*[{%]")
-"""A line of a mosquitto.conf, if perhaps a wrong one, or of a template."""
 _FIRST_WORD = re.compile(r"\s*([A-Za-z_]+)")
 
 
@@ -114,10 +115,21 @@ def family_of_text(text: str) -> Family | None:
             continue
         votes.update(_votes(line))
     best = votes.most_common(1)
-    strange = sum(_SETTING.match(line) is None for line in lines)
-    if not best or (best[0][0] == "mosquitto" and 2 * strange > len(lines)):
+    if not best or (best[0][0] == "mosquitto" and not _is_for_mosquitto(lines)):
         return None
     return best[0][0]
+
+
+def _is_for_mosquitto(lines: list[str]) -> bool:
+    """Whether at least half of the lines begin with a setting, if perhaps a misspelt one."""
+    lines = [line for line in lines if not line.lstrip().startswith(("{", "%"))]
+    names = Counter(re.split(r"[\s=:]", line.strip(), maxsplit=1)[0].lower() for line in lines)
+    return 2 * sum(count for name, count in names.items() if _is_setting(name)) >= len(lines)
+
+
+def _is_setting(name: str) -> bool:
+    known = name in KNOWN or name.startswith(PLUGIN_OPTIONS)
+    return known or bool(get_close_matches(name, KNOWN, 1, 0.8))
 
 
 def is_bare(text: str) -> bool:

@@ -1,12 +1,13 @@
 """Clusters of RabbitMQ as exports describe them, with what scripts change there."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ropewalk.federation.readers.drafts import Drafts
 from ropewalk.federation.readers.growing import Change, grown, stays, undone
 from ropewalk.federation.readers.rabbitmq import read_rabbitmq, read_script
+from ropewalk.federation.readers.rabbitmq.several import put_together
 from ropewalk.federation.readers.rabbitmq.targets import names_of
 from ropewalk.federation.readers.sources import Read
 from ropewalk.federation.readers.whose import as_name
@@ -20,21 +21,25 @@ class Cluster:
     """A server's definitions as they are gathered: from an export, from scripts, or from both."""
 
     file: str
-    export: Read | None = None
+    base: Parsed | None = None
+    """What its exports say."""
+    original: str | None = None
+    """The text of its export, if that is one file."""
     changes: list[Change] = field(default_factory=list)
     aliases: dict[str, None] = field(default_factory=dict)
 
     @property
     def document(self) -> Parsed:
         """Its definitions in the end."""
-        base = self.export.document if self.export else None
-        return grown(self.changes, base) if self.changes else base or Parsed(value={}, lines={})
+        if self.changes:
+            return grown(self.changes, self.base)
+        return self.base or Parsed(value={}, lines={})
 
     @property
     def text(self) -> str:
         """The same as a file that the server can load."""
-        if self.export is not None and not self.changes:
-            return self.export.text
+        if self.original is not None and not self.changes:
+            return self.original
         return json.dumps(self.document.value, indent=2, ensure_ascii=False) + "\n"
 
     def read(self, host: str, drafts: Drafts) -> tuple[tuple[str, str], ...]:
@@ -46,13 +51,13 @@ class Cluster:
 
 
 def gathered(
-    exports: Mapping[str, Read],
+    exports: Mapping[str, Sequence[Read]],
     scripts: Iterable[Read],
     own: Callable[[Read], str],
     drafts: Drafts,
 ) -> dict[str, Cluster]:
     """All clusters by their server's name; `own` is what a script's own server is called."""
-    clusters = {host: Cluster(one.file, one) for host, one in exports.items()}
+    clusters = {host: _loaded(files, drafts) for host, files in exports.items()}
     found = [(one, read_script(one.text, one.file, drafts)) for one in scripts]
     joined = {a: b for _, script in found for a, b in script.joined.items()}
     for one, script in found:
@@ -70,6 +75,14 @@ def gathered(
     for cluster in clusters.values():
         _tell_undone(cluster.changes, drafts)
     return clusters
+
+
+def _loaded(exports: Sequence[Read], drafts: Drafts) -> Cluster:
+    """A cluster as its export says, or all of the files that it loads."""
+    first = exports[0]
+    if len(exports) == 1:
+        return Cluster(first.file, first.document, first.text)
+    return Cluster(first.file, put_together([(one.document, one.file) for one in exports], drafts))
 
 
 def _tell_undone(changes: Iterable[Change], drafts: Drafts) -> None:

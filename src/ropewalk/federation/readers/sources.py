@@ -6,7 +6,7 @@ of this one: it is looked for beside the file, never followed.
 
 import codecs
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
@@ -16,6 +16,7 @@ from ropewalk.federation.readers.nats.syntax import is_written_for_nats
 from ropewalk.federation.readers.others import SCRIPTS, for_rabbitmq, foreign
 from ropewalk.federation.readers.rabbitmq.scripts import is_script
 from ropewalk.federation.readers.recognise import Family, family_of_map, family_of_text, is_bare
+from ropewalk.federation.readers.view import tell_repeated
 from ropewalk.federation.yaml_text import Parsed, parse
 from ropewalk.findings import Where
 
@@ -25,6 +26,14 @@ MAX_FILES = 20_000
 _SUFFIXES = (".conf", ".config", ".json", ".yaml", ".yml", ".cfg", ".txt", "", *SCRIPTS)
 _SURE = ("rabbit_version", "rabbitmq_version", "asyncapi", '"exchanges"', '"vhosts"')
 """A broken document with one of these was meant to be read."""
+_RABBITMQ = re.compile(
+    r'"(?:src-uri|dest-uri|apply-to|destination_type|federation-upstream(?:-set)?)"\s*:'
+)
+"""What entries of definitions have, if the document has no section that is theirs alone."""
+_ERLANG = re.compile(r"(?:advanced|rabbitmq)(?:\..*)?\.config\Z", re.IGNORECASE)
+"""Names of files that RabbitMQ takes for Erlang terms."""
+_BARE: Mapping[str, Family] = {"mosquitto.conf": "mosquitto", "rabbitmq.conf": "rabbitmq-conf"}
+"""Files that may set nothing, installed as they come: their broker starts all the same."""
 _TEMPLATE = ("{%", "{{", "{#")
 """What a template may start with, and JSON does not."""
 
@@ -124,11 +133,13 @@ def _read(path: Path, drafts: Drafts, family: Family | None, *, asked: bool) -> 
     if parsed is None and family in ("rabbitmq", "asyncapi"):
         parsed = parse_json(text)
     known = family or _family(path, text, parsed)
-    sure = known is not None or any(word in text for word in _SURE)
+    sure = known is not None or _sure(text)
     if parsed is not None and parsed.faults and (asked or sure) and known != "nats":
         for fault in parsed.faults:
             drafts.fault(Where(file, fault.line), "C004", fault.message)
         return None
+    if parsed is not None and known in ("rabbitmq", "asyncapi"):
+        tell_repeated(parsed, file, drafts)
     if known is None and asked:
         what = "it is no configuration of Mosquitto, NATS or RabbitMQ, and no AsyncAPI document: "
         what += "if it is, say whose with --as"
@@ -175,14 +186,17 @@ def _document(path: Path, text: str) -> Parsed | None:
     return None
 
 
-def _family_by_name(path: Path, text: str) -> Family | None:
-    """Whose a file is that sets nothing: installed as it comes, all of it is comments."""
-    return "mosquitto" if path.name.lower() == "mosquitto.conf" and is_bare(text) else None
+def _family_of_words(path: Path, text: str) -> Family | None:
+    """Whose a file is that is no document; its name counts where what is in it does not tell."""
+    found = family_of_text(text)
+    if _ERLANG.match(path.name):
+        return found if found == "rabbitmq-conf" else "erlang"
+    return found or (_BARE.get(path.name.lower()) if is_bare(text) else None)
 
 
 def _family(path: Path, text: str, parsed: Parsed | None) -> Family | None:
     if parsed is None:
-        return family_of_text(text) or _family_by_name(path, text)
+        return _family_of_words(path, text)
     if parsed.broken:
         # NATS takes JSON with comments and without quotes.
         return "nats" if family_of_text(text) == "nats" and not _sure(text) else None
@@ -193,7 +207,7 @@ def _family(path: Path, text: str, parsed: Parsed | None) -> Family | None:
 
 
 def _sure(text: str) -> bool:
-    return any(word in text for word in _SURE)
+    return any(word in text for word in _SURE) or _RABBITMQ.search(text) is not None
 
 
 def beside(main: Path, written: str) -> Path | None:

@@ -5,6 +5,7 @@ from typing import Any
 
 from ropewalk.federation.readers.drafts import Drafts
 from ropewalk.federation.readers.growing import Grown
+from ropewalk.federation.showing import shown
 from ropewalk.federation.yaml_text import Parsed, Path
 from ropewalk.findings import Where
 
@@ -15,6 +16,13 @@ KINDS: dict[type, str] = {
     int: "a number",
     bool: "true or false",
 }
+
+
+def tell_repeated(parsed: Parsed, file: str, drafts: Drafts, above: int = 0) -> None:
+    """Names that a JSON text has twice; `above` are the lines before it in its file."""
+    for name, first, last in parsed.repeated:
+        what = f"{shown(name)} is written twice (line {first + above}), and only this one counts"
+        drafts.warn(Where(file, last + above), "C020", f"{what}: keep one of them")
 
 
 class View:

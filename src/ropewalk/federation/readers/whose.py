@@ -9,6 +9,7 @@ from typing import Protocol
 
 from ropewalk.federation.names import is_name
 from ropewalk.federation.readers.drafts import Address, BrokerDraft, Drafts
+from ropewalk.federation.readers.namesakes import Namesakes, first_label
 from ropewalk.findings import Where
 
 Told = dict[tuple[str, int, str], str]
@@ -36,7 +37,7 @@ def as_name(text: str) -> str:
 def home(file: str) -> PurePath:
     """The folder of a server's files; what is in a `conf.d` belongs to the folder above."""
     folder = PurePath(file).parent
-    return folder.parent if folder.name == "conf.d" else folder
+    return folder.parent if folder.name in ("conf.d", "definitions.d") else folder
 
 
 def is_here(host: str) -> bool:
@@ -61,6 +62,9 @@ class Directory:
         """Servers that no file describes, named by their address or by the user."""
         self._ports: dict[tuple[str, str], int] = {}
         """Ports for peers of a kind, of NATS servers that no file describes."""
+        self._peers: dict[str, set[str]] = {}
+        """The servers that a server's routes lead to."""
+        self._namesakes = Namesakes(drafts)
         self._known_as: dict[str, Address] = {}
         self.meant: dict[tuple[str, str, int], str] = {}
         """The server that an address means, by the file it is in, host and port."""
@@ -104,6 +108,8 @@ class Directory:
         said = self._said_of(address)
         server = self._server(address, holder, said)
         self.meant[address.where.file, address.host, address.port] = server
+        if holder is not None and address.peer == "route":
+            self._peers.setdefault(holder.host, set()).add(server)
         # The user may say a server, or one of its virtual hosts or accounts.
         exact = said in self.brokers and said != server
         found = said if exact and said is not None else self._space(server, address)
@@ -122,7 +128,9 @@ class Directory:
             return self._told(said, address)
         if not address.host and holder is not None:
             return holder.host  # RabbitMQ's `amqp://` is the node itself
-        fits = self._by_port(address, holder) if is_here(address.host) else self._by_name(address)
+        at = holder.host if holder is not None else ""
+        here = is_here(address.host)
+        fits = self._by_port(address, holder) if here else self._by_name(address, at)
         if len(fits) > 1:
             names = " and ".join(fits[:3])
             self._drafts.warn(
@@ -130,7 +138,7 @@ class Directory:
                 "C012",
                 f"{address.host}:{address.port} may mean {names}: say which in --map",
             )
-        return fits[0] if len(fits) == 1 else self._new(address)
+        return fits[0] if len(fits) == 1 else self._new(address, at)
 
     def _told(self, said: str, address: Address) -> str:
         if said in self._servers:
@@ -152,18 +160,19 @@ class Directory:
             if _here_at(one, address.port)
         ]
 
-    def _by_name(self, address: Address) -> list[str]:
+    def _by_name(self, address: Address, holder: str) -> list[str]:
         host = address.host.lower()
         exact = [
             server for server, spaces in self._servers.items() if _listens(spaces, host, address)
         ]
         if exact:
             return exact
-        for name in (host, host.partition(".")[0]):
+        for name in dict.fromkeys((host, first_label(host))):
             fits = [
                 server
                 for server, spaces in self._servers.items()
                 if _called(spaces, name) and not self._other_port(server, address)
+                if not self._far(server, address, holder)
             ]
             if len(fits) > 1:
                 at_port = [one for one in fits if _has_port(self._servers[one], address.port)]
@@ -171,6 +180,8 @@ class Directory:
             if len(fits) > 1:
                 same = [one for one in fits if self._servers[one][0].make == address.make]
                 fits = same or fits
+            if len(fits) == 1 and name != host and self._torn(fits[0], address):
+                return []
             if fits:
                 return fits
         return []
@@ -179,11 +190,37 @@ class Directory:
         """Whether a server has another port for such peers: two ports are two servers."""
         return self._ports.get((server, address.peer), address.port) != address.port
 
-    def _new(self, address: Address) -> str:
+    def _far(self, server: str, address: Address, holder: str) -> bool:
+        """Whether an address is a gateway's to another cluster than that of a server."""
+        ours = self._servers.get(holder)
+        if not address.cluster or not ours or address.cluster == ours[0].cluster:
+            return False
+        same = bool(ours[0].cluster) and self._servers[server][0].cluster == ours[0].cluster
+        return server == holder or same or server in self._peers.get(holder, ())
+
+    def _torn(self, server: str, address: Address) -> bool:
+        """Whether another address with the same first label may mean a server as well."""
+        return any(
+            not self._far(server, other, holder) and not self._is_another(server, other)
+            for other, holder in self._namesakes.of(address)
+        )
+
+    def _is_another(self, server: str, address: Address) -> bool:
+        """Whether an address is known to mean another server, by its whole host."""
+        said = self._said
+        if said is not None and said.broker_of(address.host, address.port, address.server):
+            return True
+        host = address.host.lower()
+        called = (one for one, spaces in self._servers.items() if _called(spaces, host))
+        known = [one for one in called if one not in self._hearsay]
+        return bool(known) and server not in known
+
+    def _new(self, address: Address, holder: str) -> str:
         """A server that no file describes; one for each host, or host and port."""
         # A NATS server has a port for each kind of peer; on one machine there are several.
         key = (address.host, 0)
-        other = key in self._unseen and self._other_port(self._unseen[key], address)
+        known = self._unseen.get(key, "")
+        other = known and (self._other_port(known, address) or self._far(known, address, holder))
         if address.make != "nats" or is_here(address.host) or other:
             key = (address.host, address.port)
         if key not in self._unseen:

@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from ropewalk.federation.readers.drafts import Drafts
-from ropewalk.federation.readers.view import View
+from ropewalk.federation.readers.view import View, tell_repeated
 from ropewalk.federation.showing import label, shown
 from ropewalk.federation.yaml_text import Parsed, Path
 from ropewalk.findings import Where
@@ -193,6 +193,7 @@ class References:
             return None
         for one in parsed.faults:
             self._drafts.fault(Where(self._files[file], one.line), "C004", one.message)
+        tell_repeated(parsed, self._files[file], self._drafts)
         if not (isinstance(parsed.value, dict) and "asyncapi" in parsed.value):
             self._drafts.included.add(self._files[file])  # only a part: nothing to read alone
         return parsed

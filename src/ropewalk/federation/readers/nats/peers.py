@@ -49,7 +49,7 @@ class Peers:
         gateways = [
             BridgeDraft(
                 at=at,
-                far=tuple(replace(one, space=space) for one in far),
+                far=tuple(replace(one, space=space, cluster=name) for one in far),
                 name=name,
                 kind="gateway",
                 where=where,

@@ -13,6 +13,7 @@ from ropewalk.federation.readers.rabbitmq.admin import DECLARE, ENTRY, VALUED, A
 from ropewalk.federation.readers.rabbitmq.options import Said, said
 from ropewalk.federation.readers.rabbitmq.requests import API, Files, Request
 from ropewalk.federation.readers.shell import Word
+from ropewalk.federation.readers.view import tell_repeated
 from ropewalk.federation.readers.whose import is_here
 from ropewalk.federation.showing import label
 from ropewalk.federation.yaml_text import Parsed
@@ -125,6 +126,7 @@ class Teller:
             self.drafts.fault(where, "C004", message)
             return None
         shift = word.line - 1
+        tell_repeated(parsed, self.file, self.drafts, shift)
         lines = parsed.lines or {}
         inner = {
             key: {step: line + shift for step, line in found.items()}

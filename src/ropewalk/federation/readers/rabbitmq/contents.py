@@ -175,7 +175,7 @@ class Cluster:
         for space in self.spaces.values():
             for name in list(space.active):
                 self._exchange_topics(space, name)
-            for queue in space.filled:
+            for queue in sorted(space.filled):
                 served: list[End] = [] if queue in space.drained else [(space.draft, queue)]
                 self.topic(f"{queue_prefix(queue)}#", space.where, (), served)
         for name, (where, had, have) in self._topics.items():

@@ -45,13 +45,11 @@ def read_rabbitmq(
     If it is `partial`, as scripts are, clients declare more; `aliases` are names of its machines.
     The exchanges that stand for those of clients are given back, by virtual host and name.
     """
-    if not isinstance(parsed.value, dict):
-        message = "no definitions: the file has to be a map with vhosts, exchanges and the like"
-        drafts.fault(Where(file, 1), "C005", message)
+    if not is_map(parsed, file, drafts):
         return ()
     document = View(parsed, file, drafts)
     cluster = Cluster(file, host, drafts)
-    vhost = _only(document)
+    vhost = only_vhost(document)
     tell_sections(document, drafts)
     _global(document, cluster)
     cluster.aliases = tuple(dict.fromkeys((*cluster.aliases, *aliases)))
@@ -91,7 +89,7 @@ def take_in(cluster: Cluster, parsed: Parsed, file: str) -> None:
         return
     other = Cluster(file, cluster.host, Drafts())
     document = View(parsed, file, other.drafts)
-    vhost = _only(document)
+    vhost = only_vhost(document)
     _global(document, other)
     _vhosts(document, other, vhost)
     _exchanges(document, other, vhost)
@@ -103,7 +101,16 @@ def take_in(cluster: Cluster, parsed: Parsed, file: str) -> None:
     cluster.name, cluster.aliases = other.name, other.aliases
 
 
-def _only(document: View) -> str:
+def is_map(parsed: Parsed, file: str, drafts: Drafts) -> bool:
+    """Whether it can be an export at all; if not, that is a fault."""
+    if isinstance(parsed.value, dict):
+        return True
+    message = "no definitions: the file has to be a map with vhosts, exchanges and the like"
+    drafts.fault(Where(file, 1), "C005", message)
+    return False
+
+
+def only_vhost(document: View) -> str:
     """The virtual host of entries that name none: of an export of one, its name."""
     for key in ("original_vhost_name", "vhost", "name"):
         value = document.take(key)

@@ -24,8 +24,9 @@ VARIABLE = re.compile(r"\$[{(]|\{\{|\{%|<%")
 """What a template or a shell fills in."""
 LINKS = "federation: "
 """What names begin with that upstream brokers' own links have given to exchanges and queues."""
-_UNFIT = re.compile(r"[+#\x00-\x1f\x7f-\x9f]|(?<![^/])\*(?![^/])")
-"""What a name may have and a topic may not."""
+_UNFIT = re.compile(r"[+#\x00-\x1f\x7f-\x9f]|(?<![^/])\*(?![^/])|%(?=[0-9A-F]{2})")
+"""What a name may have and a topic may not, and what would look like one of these."""
+_FITTED = re.compile(r"%([01][0-9A-F]|2[35AB]|7F|[89][0-9A-F])")
 _WITHIN = re.compile(r"[^/][+#]|[+#][^/]|[\x00-\x1f\x7f-\x9f]")
 """What a pattern may not have: a sign of patterns that does not stand alone in its level."""
 
@@ -46,6 +47,15 @@ def queue_prefix(queue: str) -> str:
 
 def _fit(name: str) -> str:
     return _UNFIT.sub(lambda found: f"%{ord(found[0]):02X}", name)
+
+
+def unfit(name: str) -> str:
+    """The name of an exchange or queue as it was before it became a part of a topic.
+
+    >>> unfit("Shop%2BPaid"), unfit(exchange_prefix("50%25 off")), unfit("a%20b")
+    ('Shop+Paid', '50%25 off/', 'a%20b')
+    """
+    return _FITTED.sub(lambda found: chr(int(found[1], 16)), name)
 
 
 def carried(kind: str, key: str) -> str | None:

@@ -116,6 +116,8 @@ def _take(levels: list[_Level], kind: str, piece: str, line: int) -> None:
 
 def _close(levels: list[_Level], piece: str, line: int) -> None:
     level = levels[-1]
+    if piece == "#":
+        raise TermFault(line, "# begins no comment in Erlang terms: write %")
     if len(levels) == 1 or level.closer != piece:
         raise TermFault(line, f"{piece} closes nothing here: remove it")
     if level.last in _BETWEEN:

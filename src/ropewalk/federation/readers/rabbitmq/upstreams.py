@@ -129,9 +129,10 @@ class Upstreams:
             self.cluster.drafts.warn(place, "C020", message)
 
     def tell_idle(self) -> None:
-        """Upstreams that no policy uses."""
+        """Upstreams that no policy uses, of files that could be read."""
+        broken = self.cluster.drafts.broken
         for one in self.single.values():
-            if not one.used:
+            if not one.used and one.where.file not in broken:
                 message = (
                     f"upstream {label(one.name)} is used by no policy that holds for anything: "
                     "nothing is fetched from it: add a policy that names it, or remove it"

@@ -9,9 +9,12 @@ import re
 from dataclasses import dataclass
 from urllib.parse import unquote
 
+from ropewalk.federation.showing import label
+
 PORTS = {"amqp": 5672, "amqps": 5671}
 _TEMPLATE = re.compile(r"\$[{(\w]|\{\{|%\(|<[^>]*>|@@")
-_NAME = re.compile(r"\A[A-Z][A-Z0-9_]*\Z")
+_VARIABLE = re.compile(r"(?:\$\{?|\{\{\s*|%\(|<|@@)(?P<name>[A-Za-z_.][\w.]*+)(?!\s*[(\"'])")
+_NAME = re.compile(r"\A(?P<name>[A-Z][A-Z0-9_]*)\Z")
 _HOST = re.compile(r"\[([0-9A-Fa-f:.]+(?:%[\w.-]+)?)\]|([\w.-]+)")
 _SEVERAL = re.compile(r"[,;\s]\s*amqps?://", re.IGNORECASE)
 _HERE = ("localhost", "127.0.0.1", "::1")
@@ -72,15 +75,16 @@ def read_uri(text: str, *, amqp10: bool = False) -> Uri | BadUri:
     rest, _, query = rest.partition("?")
     authority, slash, path = rest.partition("/")
     place = authority.partition("@")[2] if "@" in authority else authority
+    sure = text.count("@") == ("@" in authority)
     if "@" in place:
         return BadUri("C005", "a password with @ in it ends there: write %40 for @")
     if _TEMPLATE.search(path):
-        return BadUri("C006", "a variable stands for the virtual host: fill it in")
+        return _unfilled(path if sure else "", "virtual host")
     if amqp10 and path:
         return BadUri("C020", _PATH)
     if "/" in path:
         return BadUri("C005", "a virtual host with / in it: write %2f for /")
-    found = _place(place, PORTS[scheme.lower()])
+    found = _place(place, PORTS[scheme.lower()], sure=sure)
     if isinstance(found, BadUri):
         return found
     given = dict(one.partition("=")[::2] for one in query.split("&") if one)
@@ -94,16 +98,23 @@ def read_uri(text: str, *, amqp10: bool = False) -> Uri | BadUri:
 
 def _no_uri(text: str) -> BadUri:
     if _TEMPLATE.search(text) or _NAME.match(text):
-        return BadUri("C006", "a variable stands for the address: fill it in")
+        return _unfilled(text, "address")
     return BadUri("C005", f"no AMQP address: write {EXAMPLE}")
 
 
-def _place(place: str, port: int) -> tuple[str, int] | BadUri:
-    """Host and port."""
+def _unfilled(text: str, what: str) -> BadUri:
+    """A variable stands for something; it is named unless that may be a password."""
+    found = None if "@" in text.strip("@") else _VARIABLE.search(text) or _NAME.match(text)
+    variable = f"the variable {label(found['name'])}" if found else "a variable"
+    return BadUri("C006", f"{variable} stands for the {what}: fill it in")
+
+
+def _place(place: str, port: int, *, sure: bool) -> tuple[str, int] | BadUri:
+    """Host and port; if that is not `sure`, it may be a part of a password."""
     if not place:
         return "", port
     if _TEMPLATE.search(place) or _NAME.match(place):
-        return BadUri("C006", "a variable stands for the host or port: fill it in")
+        return _unfilled(place if sure else "", "host or port")
     if "," in place:
         return BadUri("C005", "one address names one host: write a list of addresses instead")
     found = _HOST.match(place)
