@@ -744,6 +744,17 @@ def test_a_carriage_return_alone_ends_no_line() -> None:
     assert not said(read("listener 1\r\n# a\r\n"), "C020")
 
 
+@pytest.mark.parametrize("value", ["0", "65535"])
+def test_bridges_of_mqtt_5_do_not_connect_without_a_bound(value: str) -> None:
+    text = f"max_inflight_messages {value}\n{UP}topic a\n"
+    (told,) = said(read(f"{text}bridge_protocol_version mqttv50\n"), "C020")
+    assert told.startswith(f"{FILE}:1: ")
+    assert f"MQTT 5 at {FILE}:5" in told
+    assert not said(read(f"{text}bridge_protocol_version mqttv311\n"), "C020")
+    usual = text.replace(value, "100")
+    assert not said(read(f"{usual}bridge_protocol_version mqttv50\n"), "C020")
+
+
 def test_a_byte_order_mark_of_a_file_is_told(tmp_path: Path) -> None:
     (tmp_path / "hub.conf").write_bytes(b"\xef\xbb\xbflistener 1883\n")
     (told,) = [one for one in read_native([tmp_path]).findings if one.code == "C020"]

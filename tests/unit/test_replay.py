@@ -81,6 +81,14 @@ def test_two_bridges_side_by_side_bring_two_copies(tmp_path: Path) -> None:
     assert not judge("loop", {("b", "t/x"): 2, ("a", "t/x"): 1}, seen).confirmed
 
 
+def test_a_bridge_of_mqtt_5_comes_up(tmp_path: Path) -> None:
+    lines = "bridge_protocol_version mqttv50\ntopic t/# in 2"
+    pair = [mosquitto("b"), mosquitto("a", ("up", "b", lines))]
+    seen = played(pair, everywhere(pair, "t/x"), tmp_path)
+    assert seen.copies == {("a", "t/x"): 1, ("b", "t/x"): 1}
+    assert not any("did not come up" in one for one in seen.left_out)
+
+
 def test_a_hub_with_spokes_delivers_once(tmp_path: Path) -> None:
     star = [mosquitto("s1", ("up", "hub", "topic t/# both 1")), mosquitto("hub")]
     star += [mosquitto("s2", ("up", "hub", "topic t/# both 1"))]

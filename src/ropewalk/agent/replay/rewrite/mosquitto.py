@@ -106,7 +106,7 @@ def _head(port: int, folder: Path) -> Iterator[str]:
     yield "allow_anonymous true"
     yield "set_tcp_nodelay true"  # the default holds small packets back for 40 ms
     yield "max_queued_messages 0"
-    yield "max_inflight_messages 65535"
+    yield "max_inflight_messages 65534"  # bridges of MQTT 5 do not connect with more
     yield "sys_interval 1"
     yield "persistence false"
     yield f"pid_file {folder / 'pid'}"

@@ -5,7 +5,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from ropewalk.federation.readers.drafts import BrokerDraft, Drafts
-from ropewalk.federation.readers.mosquitto.connections import PORT, Connection, tell_same_ids
+from ropewalk.federation.readers.mosquitto.connections import (
+    PORT,
+    Connection,
+    tell_same_ids,
+    tell_unbounded,
+)
 from ropewalk.federation.readers.mosquitto.known import (
     ASIDE,
     OF_BRIDGE,
@@ -52,6 +57,7 @@ class Conf:
     _listener: Listener | None = None
     _opened: Setting | None = None
     _connection: Connection | None = None
+    _inflight: Setting | None = None
     _starting: Starting = field(init=False)
 
     def __post_init__(self) -> None:
@@ -85,6 +91,8 @@ class Conf:
             listener.interface = listener.interface or name == "bind_interface"
             if listener is self.default and name in OPENING:
                 self._open(setting)
+            if name == "max_inflight_messages":
+                self._inflight = setting
             self.drafts.aside(setting.where, name, ASIDE[name])
 
     def _open(self, setting: Setting) -> None:
@@ -136,6 +144,8 @@ class Conf:
             self.drafts,
         )
         tell_same_ids(self.connections, self.drafts)
+        if self._inflight is not None and self._inflight.words[:1] in (["0"], ["65535"]):
+            tell_unbounded(self._inflight, self.connections, self.drafts)
 
     # --- connections -------------------------------------------------------------------------
 

@@ -301,6 +301,16 @@ def tell_same_ids(connections: Iterable[Connection], drafts: Drafts) -> None:
             drafts.warn(where, "C020", f"{what}, so Mosquitto does not start: {fix}")
 
 
+def tell_unbounded(inflight: Setting, connections: Iterable[Connection], drafts: Drafts) -> None:
+    """A bound that MQTT 5 has no number for, though its bridges send one (2.0.11)."""
+    settings = (each for one in connections for each in one.settings)
+    five = next((each.where for each in settings if each.value == "mqttv50"), None)
+    if five is not None:
+        what = f"with {inflight.name} {inflight.value} the far broker refuses the connection of"
+        what += f" MQTT 5 at {five}"
+        drafts.warn(inflight.where, "C020", f"{what} (seen with 2.0.11): write 65534 at most")
+
+
 def _local_id(one: Connection) -> tuple[str, Where] | None:
     """What it is called at its own broker, and the line that says so; else it has its own name."""
     given = {_REMOTE.get(each.name, each.name): each for each in one.settings if each.value}
