@@ -14,6 +14,7 @@ from ropewalk.federation.readers.mosquitto import read_mosquitto
 from ropewalk.federation.readers.mosquitto.known import KNOWN
 from ropewalk.federation.readers.reading import Reading, is_native, read_native
 from ropewalk.findings import Where
+from ropewalk.verify.floods import Floods
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "native" / "mosquitto"
 FILE = "mosquitto.conf"
@@ -742,6 +743,33 @@ def test_a_file_that_is_included_repeats_what_was_given() -> None:
 def test_a_carriage_return_alone_ends_no_line() -> None:
     assert "save the file with line feeds" in said(read("listener 1\r# a\rport 2\r"), "C020")[0]
     assert not said(read("listener 1\r\n# a\r\n"), "C020")
+
+
+@pytest.mark.parametrize(
+    ("lines", "source", "measured"),
+    [
+        ("topic t/# out 1|topic t/+ out 1", "a", {("b", "t/x"): 2}),
+        ("topic t/# in 1|topic t/+ in 1", "b", {("a", "t/x"): 2}),
+        ("topic t/# out 0|topic t/+ out 0|topic +/x out 0", "a", {("b", "t/x"): 3}),
+        ('topic # out 1 t/ ""|topic t/+ out 1', "a", {("b", "x"): 2}),
+        ('topic # in 1 "" t/|topic t/+ in 1', "b", {("a", "x"): 2}),
+        ("topic t/# out 1|topic t/# out 1", "a", {("b", "t/x"): 1}),
+        ("topic t/+ in 1|topic t/# in 1|topic t/# out 1", "b", {("a", "t/x"): 1}),
+    ],
+)
+def test_with_mqtt_5_a_message_comes_once_for_each_line(
+    tmp_path: Path, lines: str, source: str, measured: dict[tuple[str, str], int]
+) -> None:
+    """As counted on two real brokers; before MQTT 5 there was one copy each time."""
+    (tmp_path / "b.conf").write_text("listener 1883\n")
+    for version, most in (("mqttv50", 9), ("mqttv311", 1)):
+        text = "\n".join(["connection c", "address b", *lines.split("|")])
+        (tmp_path / "a.conf").write_text(
+            f"listener 1883\n{text}\nbridge_protocol_version {version}\n"
+        )
+        found = Floods(read_native([tmp_path]).federation).of(source, "t/x").copies
+        there = {place: many for place, many in found.items() if place[0] != source}
+        assert there == {place: min(many, most) for place, many in measured.items()}
 
 
 @pytest.mark.parametrize("value", ["0", "65535"])

@@ -36,7 +36,8 @@ def draft_connection(one: Connection, at: str, drafts: Drafts) -> None:
     _tell_sessions(one, topics, flags, drafts)
     if not far or not topics:
         return
-    carried = effective(topics, flags.get("bridge_attempt_unsubscribe", True), drafts)
+    unsubscribes = flags.get("bridge_attempt_unsubscribe", True)
+    carried = effective(topics, unsubscribes, drafts, each=version == "mqttv50")
     tell_doubles(topics, drafts)
     echoes = not flags.get("try_private", True) and version != "mqttv50"
     echoes = echoes and any(way != "out" for _, way, _ in carried)

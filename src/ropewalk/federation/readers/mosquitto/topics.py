@@ -1,13 +1,14 @@
 """The topic lines of one connection: which messages each of them carries, and under which names.
 
-Measured with Mosquitto 2.0.11: a message crosses a connection once, however many lines match it.
-Of the lines that rename, the first that matches gives its names; a line without prefixes counts
-only where none of these matches. An `out` line also unsubscribes what it would bring in.
+Measured with Mosquitto 2.0.11: a message crosses a connection once, however many lines match it;
+with MQTT 5 once for each that is subscribed and matches. Of the lines that rename, the first that
+matches gives its names; a line without prefixes counts only where none of these matches. An `out`
+line also unsubscribes what it would bring in.
 
 One name is left out: `#` matches its own parent too, so `# out 0 a/ x/` sends `a` as `x/a`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ropewalk.federation.readers.drafts import Direction, Drafts
@@ -55,23 +56,25 @@ class Carried:
 
 
 def effective(
-    lines: Sequence[Line], unsubscribes: bool, drafts: Drafts
+    lines: Sequence[Line], unsubscribes: bool, drafts: Drafts, *, each: bool = False
 ) -> list[tuple[Line, Direction, Carried]]:
-    """What each line carries, one entry for both ways where that is the same."""
-    out = _one_way(lines, "out", {line.full("out") for line in lines}, drafts)
+    """What each line carries, one entry for both ways where that is the same.
+
+    With `each`, as MQTT 5 has it, what several lines have subscribed comes once for each of them.
+    """
+    ways = _OneWay(drafts, each=each)
+    out = ways.carried(lines, "out", {line.full("out") for line in lines if line.goes("out")})
     live = subscribed(lines, unsubscribes)
     _tell_undone(lines, live, drafts)
-    into = _one_way(lines, "in", live, drafts)
+    into = ways.carried(lines, "in", live)
     found: list[tuple[Line, Direction, Carried]] = []
     for line in lines:
-        here, there = out.get(line.where), into.get(line.where)
-        if here is not None and here == there:
-            found.append((line, "both", here))
+        here, there = out.get(line.where, []), into.get(line.where, [])
+        if here == there:
+            found += ((line, "both", one) for one in here)
             continue
-        if here is not None:
-            found.append((line, "out", here))
-        if there is not None:
-            found.append((line, "in", there))
+        found += ((line, "out", one) for one in here)
+        found += ((line, "in", one) for one in there)
     return found
 
 
@@ -97,33 +100,58 @@ def _tell_undone(lines: Sequence[Line], live: set[str], drafts: Drafts) -> None:
         drafts.warn(line.where, "C020", f"{what}: {fix}")
 
 
-def _one_way(
-    lines: Sequence[Line], way: Direction, live: set[str], drafts: Drafts
-) -> dict[Where, Carried]:
-    going = [line for line in lines if line.goes(way)]
-    order = sorted(going, key=lambda line: not line.renames)
-    qos = {line.full(way): line.qos for line in going}  # of equal ones the last counts
-    found: dict[Where, Carried] = {}
-    for i, line in enumerate(order):
-        mine = line.full(way)
-        wanted = [mine] if mine in live else [met for one in live if (met := common(mine, one))]
-        before: dict[str, Line] = {}
-        for one in order[:i]:
-            if met := common(mine, one.full(way)):
-                before.setdefault(met, one)
-        kept = [one for one in cover(sorted(wanted)) if not _covered(one, before)]
-        if wanted and not kept:
-            _tell_covered(line, way, before.get(mine) or next(iter(before.values())), drafts)
-            continue
-        patterns = _without(line.prefix(way), kept)
-        excepts = [one for one in cover(before) if any(common(one, kept_) for kept_ in kept)]
-        if patterns and line.pattern:
-            rest = _without(line.prefix(way), excepts)
-            found[line.where] = Carried(patterns, rest, qos.get(mine, line.qos))
-    return found
+@dataclass(frozen=True, slots=True)
+class _OneWay:
+    drafts: Drafts
+    each: bool
+
+    def carried(
+        self, lines: Sequence[Line], way: Direction, live: set[str]
+    ) -> dict[Where, list[Carried]]:
+        """What lines carry one way, of what is subscribed."""
+        going = [line for line in lines if line.goes(way)]
+        order = sorted(going, key=lambda line: not line.renames)
+        qos = {line.full(way): line.qos for line in going}  # of equal ones the last counts
+        found: dict[Where, list[Carried]] = {}
+        for i, line in enumerate(order):
+            before: dict[str, Line] = {}
+            for one in order[:i]:
+                if met := common(line.full(way), one.full(way)):
+                    before.setdefault(met, one)
+            sets = [self._kept(wanted, before) for wanted in self._wanted(line.full(way), live)]
+            if sets and not any(sets):
+                by = before.get(line.full(way)) or next(iter(before.values()))
+                other = all(one.full(way) != line.full(way) for one in order[:i])
+                again = self.each and other and line.full(way) in live
+                _tell_covered(line, way, by, self.drafts, again=again)
+            made = (_carried(line, way, kept, before, qos) for kept in sets)
+            found[line.where] = [one for one in made if one is not None]
+        return found
+
+    def _wanted(self, mine: str, live: set[str]) -> list[list[str]]:
+        """What comes of a line's names, in as many lots as there are copies."""
+        met = [mine] if mine in live else []
+        others = (common(mine, one) for one in sorted(live) if one != mine)
+        if self.each:
+            return [[one] for one in (*met, *others) if one]
+        return [met] if met else [lot] if (lot := [one for one in others if one]) else []
+
+    def _kept(self, wanted: Sequence[str], before: Mapping[str, Line]) -> list[str]:
+        return [one for one in cover(sorted(wanted)) if not _covered(one, before)]
 
 
-def _covered(pattern: str, before: dict[str, Line]) -> bool:
+def _carried(
+    line: Line, way: Direction, kept: Sequence[str], before: Mapping[str, Line], qos: dict[str, int]
+) -> Carried | None:
+    patterns = _without(line.prefix(way), kept)
+    excepts = [one for one in cover(before) if any(common(one, kept_) for kept_ in kept)]
+    if not patterns or not line.pattern:
+        return None
+    rest = _without(line.prefix(way), excepts)
+    return Carried(patterns, rest, qos.get(line.full(way), line.qos))
+
+
+def _covered(pattern: str, before: Mapping[str, Line]) -> bool:
     return any(common(pattern, one) == pattern for one in before)
 
 
@@ -132,7 +160,11 @@ def _without(prefix: str, patterns: Sequence[str]) -> tuple[str, ...]:
     return tuple(one[len(prefix) :] for one in patterns if one.startswith(prefix) and one != prefix)
 
 
-def _tell_covered(line: Line, way: Direction, by: Line, drafts: Drafts) -> None:
+def _tell_covered(line: Line, way: Direction, by: Line, drafts: Drafts, *, again: bool) -> None:
+    if again:
+        what = f"this topic line brings once more {way} what line {by.where.line} carries"
+        drafts.warn(line.where, "C020", f"{what}, as MQTT 5 has it: remove it")
+        return
     if (line.local, line.remote) == (by.local, by.remote):
         what = f"this topic line carries nothing {way} that line {by.where.line} does not"
         drafts.note(line.where, "C020", f"{what}: remove it")
