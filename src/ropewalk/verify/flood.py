@@ -153,7 +153,7 @@ class Bridges:
             if bridge.kind == "federation":
                 # Links to one exchange share its queue.
                 goal = (arc.far, name)
-                if arc.far in seen or goal in served:
+                if arc.far in (*seen, place.broker) or goal in served:
                     continue
                 seen = seen | {place.broker}
             if bridge.kind == "leaf":
