@@ -1,11 +1,12 @@
 """A scene: servers up, connections there, some killed, one message, copies counted, all ended."""
 
 import asyncio
+import logging
 import secrets
 import tempfile
 import time
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ropewalk.agent.lab.group import Group
@@ -25,12 +26,24 @@ async def play(actors: Sequence[Actor], reach: Reach, scene: Scene, folder: Path
     check(actors, scene)
     folder.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix="scene-", dir=folder))  # nothing of another is in it
-    with Ports() as ports, Group() as group:
+    with Ports() as ports, Group() as group, _hushed():
         stage = Stage(actors, reach, scratch, ports, group)
         try:
             return await _played(stage, scene)
         finally:
             await stage.close()
+
+
+@contextmanager
+def _hushed() -> Iterator[None]:
+    """Brokers end under their clients here, of which aiormq logs a traceback each time."""
+    log = logging.getLogger("aiormq")
+    before = log.level
+    log.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        log.setLevel(before)
 
 
 async def _played(stage: Stage, scene: Scene) -> Observed:
