@@ -381,3 +381,21 @@ def test_secrets_stay_in_their_files(tmp_path: Path, ropewalk: Run) -> None:
     out = tmp_path / "out.yaml"
     result = ok(ropewalk("read", str(tmp_path), "-o", str(out)))
     assert secret not in out.read_text() + result.out + result.err
+
+
+def test_what_many_sites_have_in_common_is_told_once(ropewalk: Run, tmp_path: Path) -> None:
+    write = conf(tmp_path)
+    write("hub/mosquitto.conf", "listener 1883\n")
+    write("spare/mosquitto.conf", "listener 1883\n")
+    for i in range(9):
+        text = "connection up\naddress hub:1883 spare:1883\ntopic data/# out 1\n"
+        write(f"site{i}/mosquitto.conf", text)
+    told = document(ropewalk("verify", str(tmp_path), "--json"))
+    (choice,) = [one for one in told["findings"] if one["code"] == "V017"]
+    assert len(choice["witness"]["connections"]) == 9
+    assert "the same holds for bridge up of site1, " in choice["message"]
+    copies = [one for one in told["findings"] if one["code"] == "C020"]
+    assert len(copies) == 9  # programs get each place
+    lines = ropewalk("verify", str(tmp_path)).out.splitlines()
+    (line,) = [one for one in lines if "warning C020" in one]
+    assert line.endswith("(and at 8 more places)")

@@ -43,12 +43,12 @@ def common(one: str, other: str) -> str | None:
 def meeting(topics: Sequence[str]) -> tuple[Ints, Ints]:
     """Pairs of different topics that have names in common, both ways round, as numbers."""
     patterns = [i for i, topic in enumerate(topics) if is_pattern(topic)]
-    near = _by_first_level(topics) if patterns else {}
+    levels = _Levels(topics if patterns else ())
     met = {
         pair
         for i in patterns
-        for j in _candidates(topics[i], near, len(topics))
-        if i != j and common(topics[i], topics[j]) is not None
+        for j in levels.meeting(topics[i])
+        if i != j
         for pair in ((i, j), (j, i))
     }
     pairs = np.array(sorted(met), np.int32).reshape(-1, 2)
@@ -61,17 +61,14 @@ def meeting_across(ours: Sequence[str], theirs: Sequence[str]) -> tuple[Ints, In
     >>> meeting_across(["a/+", "b"], ["a/x", "b", "c"])
     (array([0, 1], dtype=int32), array([0, 1], dtype=int32))
     """
-    here, there = _by_first_level(ours), _by_first_level(theirs)
     place = {topic: j for j, topic in enumerate(theirs)}
     met = {(i, place[topic]) for i, topic in enumerate(ours) if topic in place}
-    for i, topic in enumerate(ours):
-        if is_pattern(topic):
-            near = _candidates(topic, there, len(theirs))
-            met |= {(i, j) for j in near if common(topic, theirs[j]) is not None}
-    for j, topic in enumerate(theirs):
-        if is_pattern(topic):
-            near = _candidates(topic, here, len(ours))
-            met |= {(i, j) for i in near if common(topic, ours[i]) is not None}
+    if patterns := [i for i, topic in enumerate(ours) if is_pattern(topic)]:
+        there = _Levels(theirs)
+        met |= {(i, j) for i in patterns for j in there.meeting(ours[i])}
+    if patterns := [j for j, topic in enumerate(theirs) if is_pattern(topic)]:
+        here = _Levels(ours)
+        met |= {(i, j) for j in patterns for i in here.meeting(theirs[j])}
     pairs = np.array(sorted(met), np.int32).reshape(-1, 2)
     return pairs[:, 0], pairs[:, 1]
 
@@ -85,17 +82,17 @@ class Patterns:
 
     def __init__(self, patterns: Iterable[str]) -> None:
         self._patterns = list(dict.fromkeys(patterns))
-        self._near = _by_first_level(self._patterns)
+        self._levels = _Levels(self._patterns)
 
     def meet(self, topic: str) -> Iterator[str]:
         """What a topic has in common with each of the patterns that it meets."""
-        near = _candidates(topic, self._near, len(self._patterns))
-        found = (common(topic, self._patterns[i]) for i in sorted(near))
+        met = self._levels.meeting(topic)
+        found = (common(topic, self._patterns[i]) for i in met)
         return (one for one in found if one)
 
     def holding(self, name: str) -> Iterator[str]:
         """The patterns that stand for all of a name's names."""
-        for i in _candidates(name, self._near, len(self._patterns)):
+        for i in self._levels.meeting(name):
             if common(self._patterns[i], name) == name:
                 yield self._patterns[i]
 
@@ -106,23 +103,64 @@ def held(patterns: Iterable[str], topics: Sequence[str]) -> Iterator[tuple[str, 
     >>> list(held(["a/+"], ["a/x", "b", "a/#"]))
     [('a/+', 'a/x')]
     """
-    near = _by_first_level(topics)
+    levels = _Levels(topics)
     for pattern in patterns:
-        for i in _candidates(pattern, near, len(topics)):
+        for i in levels.meeting(pattern):
             if common(pattern, topics[i]) == topics[i]:
                 yield pattern, topics[i]
 
 
-def _by_first_level(topics: Sequence[str]) -> dict[str, list[int]]:
-    near: dict[str, list[int]] = {}
-    for i, topic in enumerate(topics):
-        near.setdefault(topic.split("/", 1)[0], []).append(i)
-    return near
+class _Levels:
+    """Topics by their levels, so that only those are looked at that meet a pattern."""
+
+    def __init__(self, topics: Iterable[str]) -> None:
+        self._first = _Level()
+        for i, topic in enumerate(topics):
+            at = self._first
+            for level in topic.split("/"):
+                at = at.below.setdefault(level, _Level())
+                if level == "#":
+                    break
+            at.ends.append(i)
+
+    def meeting(self, pattern: str) -> list[int]:
+        """Numbers of the topics that have names in common with a pattern, in order."""
+        found: list[int] = []
+        here = [self._first]
+        for level in pattern.split("/"):
+            if level == "#":
+                found += (i for one in here for i in one.all())
+                return sorted(found)
+            found += (i for one in here for i in one.ends_with("#"))
+            here = [below for one in here for below in one.on(level)]
+        found += (i for one in here for i in (*one.ends, *one.ends_with("#")))
+        return sorted(found)
 
 
-def _candidates(pattern: str, near: dict[str, list[int]], topics: int) -> Iterable[int]:
-    """Topics that may meet a pattern: those of its first level, unless that is a wildcard."""
-    first = pattern.split("/", 1)[0]
-    if first in ("+", "#"):
-        return range(topics)
-    return [*near.get(first, ()), *near.get("+", ()), *near.get("#", ())]
+class _Level:
+    """What has the same levels up to here."""
+
+    __slots__ = ("below", "ends")
+
+    def __init__(self) -> None:
+        self.below: dict[str, _Level] = {}
+        self.ends: list[int] = []
+
+    def ends_with(self, level: str) -> Sequence[int]:
+        last = self.below.get(level)
+        return last.ends if last is not None else ()
+
+    def on(self, level: str) -> Iterator["_Level"]:
+        """The next levels that a level meets, but for `#`."""
+        if level == "+":
+            yield from (one for name, one in self.below.items() if name != "#")
+            return
+        for name in (level, "+"):
+            if name in self.below:
+                yield self.below[name]
+
+    def all(self) -> Iterator[int]:
+        waiting = [self]
+        for one in waiting:
+            yield from one.ends
+            waiting += one.below.values()

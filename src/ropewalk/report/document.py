@@ -1,5 +1,6 @@
 """What a command has to say, as one record: the document that `--json` prints, and its text."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -8,7 +9,9 @@ from ropewalk.findings import Finding
 
 SHOWN_FINDINGS = 50
 """A text names at most so many findings; the JSON document has them all."""
-
+REPEATED = 3
+"""What is said of more places than these, word for word, is said once: a thousand sites may have
+copies of one file. Errors are not: each has to be mended."""
 
 Outcome = Literal["ok", "findings", "undecided", "refused"]
 """Clean; something was found; no verdict within the budget; the input could not be used."""
@@ -35,12 +38,28 @@ class Document:
 
 def findings_text(findings: Sequence[Finding]) -> Iterator[str]:
     """Findings line by line, then how many there are and where to read more."""
-    for finding in findings[:SHOWN_FINDINGS]:
-        yield f"{finding.where}: {finding.severity} {finding.code}: {finding.message}"
-    if len(findings) > SHOWN_FINDINGS:
-        yield f"... and {len(findings) - SHOWN_FINDINGS} more (--json has them all)"
+    lines = list(_lines(findings))
+    yield from lines[:SHOWN_FINDINGS]
+    if len(lines) > SHOWN_FINDINGS:
+        yield f"... and {len(lines) - SHOWN_FINDINGS} more (--json has them all)"
     if findings:
         kinds = {finding.severity for finding in findings}
         kind = kinds.pop() if kinds in ({"warning"}, {"note"}) else "finding"
         count = f"{len(findings)} {kind}{'s' if len(findings) > 1 else ''}"
         yield f"{count}; `ropewalk explain {findings[0].code}` tells more"
+
+
+def _lines(findings: Sequence[Finding]) -> Iterator[str]:
+    counts = Counter(map(_said, findings))
+    told: set[tuple[str, ...]] = set()
+    for finding in findings:
+        said, line = _said(finding), f"{finding.where}: {': '.join(_said(finding))}"
+        if finding.severity == "error" or counts[said] <= REPEATED:
+            yield line
+        elif said not in told:
+            told.add(said)
+            yield f"{line} (and at {counts[said] - 1} more places)"
+
+
+def _said(finding: Finding) -> tuple[str, str]:
+    return f"{finding.severity} {finding.code}", finding.message

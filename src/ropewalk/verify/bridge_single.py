@@ -94,16 +94,20 @@ def _connections(asked: Asked, halt: Bools) -> Iterator[Finding]:
     else:
         only = sorted(_only_ways(asked))
     if only:
-        named = ", ".join(bridge_words(federation, one) for one in only[:NAMED])
-        more = f" and {len(only) - NAMED} more" if len(only) > NAMED else ""
+        words = [bridge_words(federation, one) for one in only]
         what = "connections is" if len(only) == 1 else "connections are each"
         yield Finding(
             "V016",
-            f"{len(only)} of {len(numbers)} {what} the only way for something: {named}{more}",
+            f"{len(only)} of {len(numbers)} {what} the only way for something: {_some(words)}",
             federation.where("bridges", only[0]),
             "note",
-            {"connections": [bridge_words(federation, one) for one in only]},
+            {"connections": words},
         )
+
+
+def _some(words: Sequence[str]) -> str:
+    more = f" and {len(words) - NAMED} more" if len(words) > NAMED else ""
+    return ", ".join(words[:NAMED]) + more
 
 
 def _cuts(asked: Asked, number: int) -> bool:
@@ -139,7 +143,8 @@ def _only_ways(asked: Asked) -> set[int]:
 
 
 def backup_addresses(federation: Federation) -> Iterator[Finding]:
-    """What each connection with several addresses does with them, and backups that share a fate."""
+    """What connections with several addresses do with them, and backups that share a fate."""
+    alike: dict[tuple[str, str, tuple[str, ...]], list[int]] = {}
     told: set[int] = set()
     for number, bridge in zip(connections_of(federation), federation.bridges, strict=True):
         if number in told or not bridge.addresses or bridge.kind in ("gateway", "route", "binding"):
@@ -154,15 +159,29 @@ def backup_addresses(federation: Federation) -> Iterator[Finding]:
                 what = f"all addresses of {words} are {bridge.to}: that is one broker, no backup"
                 yield Finding("V017", what, where, "warning", {"to": bridge.to})
             continue
-        text = ENGINES[bridge.choice].format(
-            words=words, first=ends[0], others=", ".join(ends[1 : NAMED + 1])
-        )
         if bridge.written:
-            witness = {"addresses": ends, "choice": bridge.choice}
-            yield Finding("V017", text, where, "note", witness)
+            alike.setdefault((bridge.kind, bridge.choice, ends), []).append(number)
         if shared := _shared(federation, ends):
             what = f"the addresses of {words} share {shared}: what takes one down takes all"
             yield Finding("V017", what, where, "warning", {"addresses": ends, "shared": shared})
+    for (_, choice, ends), numbers in alike.items():
+        yield _choice(federation, choice, ends, numbers)
+
+
+def _choice(
+    federation: Federation, choice: str, ends: Sequence[str], numbers: Sequence[int]
+) -> Finding:
+    """What an engine does with addresses: told once of all connections that have the same."""
+    words = [bridge_words(federation, one) for one in numbers]
+    text = ENGINES[choice].format(
+        words=words[0], first=ends[0], others=", ".join(ends[1 : NAMED + 1])
+    )
+    if len(words) > 1:
+        text += f"; the same holds for {_some(words[1:])}"
+    witness = {"addresses": ends, "choice": choice, "connections": words}
+    return Finding(
+        "V017", text, federation.where("bridges", numbers[0], "addresses"), "note", witness
+    )
 
 
 def _nodes(federation: Federation, bridge: Bridge) -> bool:

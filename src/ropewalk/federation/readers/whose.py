@@ -10,9 +10,8 @@ from typing import Protocol
 from ropewalk.federation.names import is_name
 from ropewalk.federation.readers.drafts import Address, BrokerDraft, Drafts
 from ropewalk.federation.readers.namesakes import Namesakes, first_label
+from ropewalk.federation.readers.servers import Servers
 from ropewalk.findings import Where
-
-Told = dict[tuple[str, int, str], str]
 
 _ODD = re.compile(r"[^\w.-]+|--+", re.ASCII)
 
@@ -56,7 +55,7 @@ class Directory:
     def __init__(self, drafts: Drafts, said: Said | None = None) -> None:
         self._drafts, self._said = drafts, said
         self.brokers: dict[str, BrokerDraft] = {}
-        self._servers: dict[str, list[BrokerDraft]] = {}
+        self._servers = Servers()
         self._unseen: dict[tuple[str, int], str] = {}
         self._hearsay: set[str] = set()
         """Servers that no file describes, named by their address or by the user."""
@@ -77,8 +76,7 @@ class Directory:
         other = self.brokers.get(one.name)
         if other is not None and _one_server(one, other):
             self.brokers[one.name] = merged = _merged(other, one)
-            spaces = self._servers[other.host]
-            spaces[spaces.index(other)] = merged
+            self._servers.add(merged, instead=other)
             return
         if other is not None:
             what = f"a broker {one.name} is described at {other.where} as well"
@@ -87,7 +85,7 @@ class Directory:
             )
             return
         self.brokers[one.name] = one
-        self._servers.setdefault(one.host, []).append(one)
+        self._servers.add(one)
 
     def spaces(self, server: str) -> list[BrokerDraft]:
         """A server's virtual hosts or accounts."""
@@ -154,29 +152,25 @@ class Directory:
             return [holder.host]  # all servers of a cluster may have the same list
         return [
             server
-            for server, spaces in self._servers.items()
+            for server in self._servers.at_port(address.port)
             if holder is None or server != holder.host
-            for one in spaces[:1]
-            if _here_at(one, address.port)
+            if _here_at(self._servers[server][0], address.port)
         ]
 
     def _by_name(self, address: Address, holder: str) -> list[str]:
         host = address.host.lower()
-        exact = [
-            server for server, spaces in self._servers.items() if _listens(spaces, host, address)
-        ]
-        if exact:
+        if exact := list(self._servers.listening(host, address.port)):
             return exact
         for name in dict.fromkeys((host, first_label(host))):
             fits = [
                 server
-                for server, spaces in self._servers.items()
-                if _called(spaces, name) and not self._other_port(server, address)
+                for server in self._servers.called(name)
+                if not self._other_port(server, address)
                 if not self._far(server, address, holder)
             ]
             if len(fits) > 1:
-                at_port = [one for one in fits if _has_port(self._servers[one], address.port)]
-                fits = at_port or fits
+                there = self._servers.at_port(address.port)
+                fits = [one for one in fits if one in there] or fits
             if len(fits) > 1:
                 same = [one for one in fits if self._servers[one][0].make == address.make]
                 fits = same or fits
@@ -210,8 +204,7 @@ class Directory:
         said = self._said
         if said is not None and said.broker_of(address.host, address.port, address.server):
             return True
-        host = address.host.lower()
-        called = (one for one, spaces in self._servers.items() if _called(spaces, host))
+        called = self._servers.called(address.host.lower())
         known = [one for one in called if one not in self._hearsay]
         return bool(known) and server not in known
 
@@ -328,20 +321,6 @@ def _described(one: BrokerDraft) -> bool:
 def _here_at(one: BrokerDraft, port: int) -> bool:
     """Whether it listens at a port of this machine."""
     return any(port == at and is_here(host) for host, at in one.listens)
-
-
-def _listens(spaces: list[BrokerDraft], host: str, address: Address) -> bool:
-    return any(
-        at.lower() == host and port == address.port for one in spaces for at, port in one.listens
-    )
-
-
-def _called(spaces: list[BrokerDraft], name: str) -> bool:
-    return any(name in (text.lower() for text in (one.host, *one.aliases)) for one in spaces)
-
-
-def _has_port(spaces: list[BrokerDraft], port: int) -> bool:
-    return any(port == at for one in spaces for _, at in one.listens)
 
 
 def place_text(where: Where) -> str:
