@@ -399,3 +399,28 @@ def test_what_many_sites_have_in_common_is_told_once(ropewalk: Run, tmp_path: Pa
     lines = ropewalk("verify", str(tmp_path)).out.splitlines()
     (line,) = [one for one in lines if "warning C020" in one]
     assert line.endswith("(and at 8 more places)")
+
+
+def test_loops_and_copies_do_not_wait_for_who_is_stated(ropewalk: Run, tmp_path: Path) -> None:
+    write = conf(tmp_path)
+    for here, there in (("a", "b"), ("b", "a")):
+        write(
+            f"{here}/mosquitto.conf",
+            f"listener 1883\nconnection {there}\naddress {there}.example\ntopic t/# both\n",
+        )
+    write(
+        "api.yaml",
+        "asyncapi: 3.0.0\ninfo: {title: x, version: 1.0.0}\n"
+        "servers: {s: {host: a.example, protocol: mqtt}}\n"
+        'channels: {c: {address: "t/#"}}\n'
+        "operations: {o: {action: receive, channel: {$ref: '#/channels/c'}}}\n",
+    )
+    told = document(ropewalk("verify", str(tmp_path), "--json"))
+    codes = [one["code"] for one in told["findings"] if one["severity"] == "error"]
+    assert codes == ["V012"]
+    (tmp_path / "b/mosquitto.conf").unlink()
+    out = "connection {}\naddress b.example\ntopic t/# out\n"
+    write("a/mosquitto.conf", "listener 1883\n" + out.format("b") + out.format("c"))
+    told = document(ropewalk("verify", str(tmp_path), "--json"))
+    (twice,) = [one for one in told["findings"] if one["code"] == "V013"]
+    assert twice["where"]["line"] > 1

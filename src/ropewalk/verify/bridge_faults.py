@@ -41,7 +41,9 @@ def bridge_findings(asked: Asked, others: Sequence[Other]) -> Iterator[Finding]:
 def _published(floods: Floods) -> Iterator[tuple[str, str, Flood]]:
     """Topic, publisher's broker and flood of everything that is published."""
     for topic, facts in floods.federation.topics.items():
-        homes = [floods.home(broker_of(one), "publishers") for one in facts.publishers]
+        more = floods.carried_too.get(topic)
+        ends = (*map(broker_of, facts.publishers), *(more.publishers if more else ()))
+        homes = [floods.home(one, "publishers") for one in ends]
         for source in dict.fromkeys(one for one in homes if one is not None):
             for name in floods.examples(topic):
                 yield topic, source, floods.of(source, name)
@@ -136,8 +138,8 @@ def _copies(floods: Floods, told: set[tuple[str, str, str]]) -> Iterator[Finding
     alike: set[tuple[str, frozenset[int]]] = set()
     refused = set(circles(floods.federation))  # of these NATS has one less than the files ask for
     for topic, source, found in _published(floods):
-        for to in sorted(found.brokers & floods.subscribed.keys()) if not found.loop else ():
-            count = floods.arrivals(found, to)
+        for to in sorted(found.brokers & floods.reached.keys()) if not found.loop else ():
+            count = floods.copies_for(floods.reached[to], found, to)
             routed = count and to != source and part[number[source]] == part[number[to]]
             if count + bool(routed) < 2 or (topic, source, to) in told:
                 continue
@@ -165,7 +167,7 @@ def _copied(
     strict = facts.contract.delivery in ("exactly-once", "at-most-once")
     where = federation.where("topics", floods.topics.index(topic))
     crossing = [one for one in ends if one.bridge != SOURCE]
-    if facts.assumed and crossing:
+    if crossing and (facts.assumed or federation.bridges[crossing[-1].bridge].written):
         where = federation.where("bridges", crossing[-1].bridge)
     least = "at least " if found.partly else ""
     all_ways = [place for one in ends for place in found.way(one)]

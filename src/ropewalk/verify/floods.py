@@ -1,12 +1,13 @@
 """Floods of a federation's topics while something is other than usual, each made once."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from hashlib import blake2b
 from types import MappingProxyType
 
 from ropewalk.federation.arrays import broker_of
+from ropewalk.federation.carried import Carried, carried
 from ropewalk.federation.facts import Federation
 from ropewalk.federation.names import Failure
 from ropewalk.federation.topics import Patterns, is_pattern
@@ -145,12 +146,40 @@ class Floods:
         """Whether a publisher or a subscriber has no broker left."""
         return None in (self.home(source, "publishers"), self.home(to, "subscribers"))
 
+    @cached_property
+    def carried_too(self) -> Mapping[str, Carried]:
+        """Of topics that somebody stated, who else may send and get them by brokers' own bridges.
+
+        Loops and copies do not wait for who is stated.
+        """
+        if self.before is not None:
+            return self.before.carried_too
+        own = (one for one in self.federation.bridges if one.written)
+        topics = self.federation.topics
+        return {
+            topic: ends
+            for topic, ends in carried(own).items()
+            if topic in topics and not topics[topic].assumed
+        }
+
+    @cached_property
+    def reached(self) -> Mapping[str, Patterns]:
+        """What is subscribed to at each broker, or brought there by brokers' own bridges."""
+        if self.before is not None:
+            return self.before.reached
+        more = ((to, topic) for topic, ends in self.carried_too.items() for to in ends.subscribers)
+        return _subscribed(self.federation, more=more)
+
     def arrivals(self, found: Flood, to: str, subscriber: str | None = None) -> int:
         """Copies at a broker that a subscriber of it gets, under whatever name it subscribes to.
 
         Of another broker, where its subscribers have moved.
         """
-        wanted = self.subscribed.get(subscriber or to)
+        return self.copies_for(self.subscribed.get(subscriber or to), found, to)
+
+    @staticmethod
+    def copies_for(wanted: Patterns | None, found: Flood, to: str) -> int:
+        """Copies at a broker of what is wanted there."""
         if wanted is None:
             return 0
         counts: Counter[str] = Counter()
@@ -221,9 +250,13 @@ class Floods:
         return Verdict.BLACK_HOLE
 
 
-def _subscribed(federation: Federation, *, stated: bool = False) -> dict[str, Patterns]:
-    """What is subscribed to at each broker, by all that is known or as `stated`."""
+def _subscribed(
+    federation: Federation, *, stated: bool = False, more: Iterable[tuple[str, str]] = ()
+) -> dict[str, Patterns]:
+    """What is subscribed to at each broker, by all that is known or as `stated`; and `more`."""
     found: dict[str, list[str]] = {}
+    for broker, topic in more:
+        found.setdefault(broker, []).append(topic)
     for topic, facts in federation.topics.items():
         if stated and facts.assumed:
             continue

@@ -7,7 +7,7 @@ from ropewalk.federation.bridges import Bridge, Prefixes
 from ropewalk.federation.contracts import DEFAULT
 from ropewalk.federation.facts import Broker, Client, Federation, Site, Topic
 from ropewalk.federation.names import is_name, topic_fault
-from ropewalk.federation.readers.assumed import NO_PROMISE, apart, assumed
+from ropewalk.federation.readers.assumed import NO_PROMISE, apart, with_assumed
 from ropewalk.federation.readers.clusters import with_gossip
 from ropewalk.federation.readers.drafts import Address, BridgeDraft, BrokerDraft, Drafts, TopicDraft
 from ropewalk.federation.readers.mapping import Mapping as Said
@@ -47,8 +47,7 @@ def join(name: str, drafts: Drafts, said: Said | None = None) -> Joined:
     ]
     topics = _topics(drafts.topics, directory, drafts)
     bridges = list(with_gossip(bridges, directory.brokers))
-    for known, topic in assumed(bridges, topics).items():
-        topics[known] = topic
+    topics = with_assumed(topics, bridges)
     if not bridges and len(directory.brokers) > 1 and all(one.assumed for one in topics.values()):
         topics = apart(directory.brokers)
     sites = dict(said.sites) if said is not None else {}
