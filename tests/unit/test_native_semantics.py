@@ -300,3 +300,85 @@ def test_servers_look_for_circles_between_clusters_that_routes_make(
     topics = {"t": Topic(publishers=("A",), subscribers=("B",))}
     federation = Federation(name="f", brokers=brokers, bridges=bridges, topics=topics)
     assert [one.code for one in circle_findings(federation)] == ["V018"] * refused
+
+
+def bound(text: str) -> tuple[Bridge, ...]:
+    """`m>n` binds exchange n to exchange m of broker A."""
+    return tuple(
+        Bridge(
+            from_="A",
+            to="A",
+            kind="binding",
+            patterns=("#",),
+            prefixes=Prefixes(local=f"{near}/", remote=f"{far}/"),
+        )
+        for near, far in (one.split(">") for one in text.split())
+    )
+
+
+@pytest.mark.parametrize("text", ["m>n n>m", "m>n m>o n>p o>p", "m>n m>n"])
+def test_a_message_is_in_each_exchange_once_that_bindings_lead_to(text: str) -> None:
+    federation = Federation(name="f", brokers={"A": Broker(make="rabbitmq")}, bridges=bound(text))
+    found = Floods(federation).of("A", "m/k")
+    assert not found.loop
+    assert set(found.copies.values()) == {1}
+    assert len(found.copies) == len({*text.replace(">", " ").split()})
+
+
+def test_a_shovel_takes_a_message_once_from_a_queue_of_two_bound_exchanges() -> None:
+    shovels = tuple(
+        Bridge(
+            from_="A",
+            to="B",
+            kind="shovel",
+            name="s",
+            prefixes=Prefixes(local=f"{one}/", remote="z/"),
+        )
+        for one in "mn"
+    )
+    brokers = {"A": Broker(make="rabbitmq"), "B": Broker(make="rabbitmq")}
+    federation = Federation(name="f", brokers=brokers, bridges=(*bound("m>n"), *shovels))
+    assert Floods(federation).of("A", "m/k").copies["B", "z/k"] == 1
+    apart = replace(shovels[1], name="other")
+    federation = replace(federation, bridges=(*bound("m>n"), shovels[0], apart))
+    assert Floods(federation).of("A", "m/k").copies["B", "z/k"] == 2
+
+
+def test_a_hop_limit_is_told_where_names_change_on_the_way() -> None:
+    bridges = (
+        Bridge(
+            from_="b", to="c", kind="federation", direction="in", max_hops=1,
+            prefixes=Prefixes(local="Y/", remote="Z/"), written={"entry": "b.json:1"},
+        ),
+        Bridge(
+            from_="a", to="b", kind="federation", direction="in", max_hops=1,
+            prefixes=Prefixes(local="X/", remote="Y/"), written={"entry": "a.json:1"},
+        ),
+    )  # fmt: skip
+    federation = Federation(
+        name="f",
+        brokers={name: Broker(make="rabbitmq") for name in "abc"},
+        bridges=bridges,
+        topics={"Z/#": Topic(publishers=("c",), subscribers=("b",), assumed=True)},
+    )
+    (found,) = [one for one in verify(federation).findings if one.code == "V004"]
+    assert "Z/# from c does not reach a" in found.message
+    assert "write 2" in found.message
+
+
+def test_gaps_of_one_reason_that_nobody_promised_are_told_together() -> None:
+    spokes = [f"s{i}" for i in range(6)]
+    bridges = tuple(
+        Bridge(from_=one, to="hub", kind="federation", direction="in", max_hops=1) for one in spokes
+    )
+    topic = Topic(publishers=("hub", *spokes), subscribers=tuple(spokes), assumed=True)
+    federation = Federation(
+        name="f",
+        brokers={name: Broker(make="rabbitmq") for name in ("hub", *spokes)},
+        bridges=bridges,
+        topics={"x/#": topic},
+    )
+    (found,) = [one for one in verify(federation).findings if one.code == "V014"]
+    assert "(and 29 more pairs)" in found.message
+    assert isinstance(found.witness, dict)
+    assert len(found.witness["more"]) == 29

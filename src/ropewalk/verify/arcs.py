@@ -21,6 +21,9 @@ class Arc(NamedTuple):
     far: str
     outward: bool
     connection: int
+    near: str
+    """The prefix of names that it carries, and what they have instead at its far end."""
+    beyond: str
 
 
 class Layout:
@@ -31,6 +34,9 @@ class Layout:
         self.connections = connections_of(federation)
         self.kinds = [one.kind for one in self.bridges]
         self.remembers = any(one in ("federation", "leaf") for one in self.kinds)
+        self.bound = [one.kind == "binding" and one.from_ == one.to for one in self.bridges]
+        """Whether it leads from one exchange of a broker to another."""
+        self.binds = any(self.bound)
         self.far = [far_ends(one, self.known) for one in self.bridges]
         self.choosy = {
             end for one in self.bridges if one.addresses for end in (one.to, *one.addresses)
@@ -88,10 +94,11 @@ class Layout:
         far = self._far_end(number, connected.get(connection), down)
         if far is None or bridge.from_ in down:
             return
+        local, remote = bridge.prefixes.local, bridge.prefixes.remote
         if bridge.direction in ("out", "both"):
-            yield bridge.from_, Arc(number, bridge, far, True, connection)
+            yield bridge.from_, Arc(number, bridge, far, True, connection, local, remote)
         if bridge.direction in ("in", "both"):
-            yield far, Arc(number, bridge, bridge.from_, False, connection)
+            yield far, Arc(number, bridge, bridge.from_, False, connection, remote, local)
 
     def _far_end(self, number: int, chosen: str | None, down: Collection[str]) -> str | None:
         """The broker it is connected to: the chosen one, else the first address that is up."""

@@ -10,7 +10,7 @@ from ropewalk.federation.facts import Federation
 from ropewalk.findings import Finding
 from ropewalk.verify.arcs import connections_of, far_ends
 from ropewalk.verify.asked import Asked, Other
-from ropewalk.verify.bridge_faults import replay_of
+from ropewalk.verify.bridge_ways import replay_of
 from ropewalk.verify.flood import SOURCE, Place
 from ropewalk.verify.floods import Floods, Pair, bridge_words
 from ropewalk.verify.verdicts import Verdict

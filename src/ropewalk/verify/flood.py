@@ -132,43 +132,79 @@ class Bridges:
             self.most_places = max(MOST_COUNTED, len(federation.brokers) * 4)
 
     def steps(self, place: Place, stopped: set[int]) -> Iterator[Place]:
-        """Where copies at a place go next."""
+        """Where copies at a place go next.
+
+        RabbitMQ gives a message to each exchange once that bindings lead to, and to each queue
+        once: so it is decided for all of them together, where the message comes in.
+        """
+        bound, routed = (
+            self.layout.bound,
+            place.bridge != SOURCE and self.layout.bound[place.bridge],
+        )
+        served: set[tuple[str, str] | int] = set()
+        for arc in self.leaving.get(place.broker, ()):
+            if not place.name.startswith(arc.near):
+                continue  # of thousands of bridges at a hub most are for others
+            if bound[arc.number] or (routed and arc.bridge.kind == "shovel"):
+                continue
+            if step := self._step(place, arc, served, stopped):
+                yield step
+        for one in self._bound(place, stopped) if self.layout.binds and not routed else ():
+            yield one
+            for arc in self.leaving[place.broker]:
+                if arc.bridge.kind == "shovel" and (step := self._step(one, arc, served, stopped)):
+                    yield step
+
+    def _bound(self, place: Place, stopped: set[int]) -> Iterator[Place]:
+        """Names of a message in the exchanges of its broker that bindings lead to, each once."""
+        arcs = [arc for arc in self.leaving.get(place.broker, ()) if self.layout.bound[arc.number]]
+        names = {place.name}
+        waiting = [place] if arcs else []
+        for one in waiting:
+            for arc in arcs:
+                step = self._step(one, arc, set(), stopped)
+                if step is not None and step.name not in names:
+                    names.add(step.name)
+                    yield step
+                    if step.grown <= GROWN:
+                        waiting.append(step)
+
+    def _step(
+        self, place: Place, arc: Arc, served: set[tuple[str, str] | int], stopped: set[int]
+    ) -> Place | None:
+        """What a bridge makes of a copy; `served` are links and queues that have one already."""
+        bridge = arc.bridge
         came = self.kinds[place.bridge] if place.bridge != SOURCE else ""
         by = self.connections[place.bridge] if place.bridge != SOURCE else SOURCE
-        served: set[tuple[str, str]] = set()
-        for arc in self.leaving.get(place.broker, ()):
-            bridge = arc.bridge
-            returns = arc.connection == by and bridge.from_ != bridge.to
-            if returns and (arc.outward or not bridge.echoes):
-                continue
-            if bridge.kind in KEPT_FROM.get(came, ()) or self.stays(place, arc):
-                continue
-            near_prefix, far_prefix = bridge.prefixes.local, bridge.prefixes.remote
-            if not arc.outward:
-                near_prefix, far_prefix = far_prefix, near_prefix
-            name = renamed(place.name, bridge.patterns, near_prefix, far_prefix, bridge.except_)
-            if name is None:
-                continue
-            hops, seen = place.hops, place.seen
-            if bridge.kind == "federation":
-                # Links to one exchange share its queue.
-                goal = (arc.far, name)
-                if arc.far in (*seen, place.broker) or goal in served:
-                    continue
-                seen = seen | {place.broker}
-            if bridge.kind == "leaf":
-                if self._is_origin(arc.far, place) or arc.far in seen:
-                    continue
-                seen = self._left(place)
-            if self.limits and bridge.max_hops is not None and hops >= bridge.max_hops:
-                stopped.add(arc.number)
-                continue
-            if bridge.kind == "federation":
-                served.add(goal)
-            if bridge.kind in COUNTED:
-                hops = min(hops + 1, self.most)
-            grown = place.grown + (len(name) > len(place.name))
-            yield Place(arc.far, name, arc.number, hops, grown, seen)
+        returns = arc.connection == by and bridge.from_ != bridge.to
+        if returns and (arc.outward or not bridge.echoes):
+            return None
+        if bridge.kind in KEPT_FROM.get(came, ()) or self.stays(place, arc):
+            return None
+        name = renamed(place.name, bridge.patterns, arc.near, arc.beyond, bridge.except_)
+        # Links to one exchange share its queue; a shovel's queue takes a message once.
+        goal = (arc.far, name or "") if bridge.kind == "federation" else arc.connection
+        sharing = bridge.kind in ("federation", "shovel")
+        if name is None or (sharing and goal in served):
+            return None
+        hops, seen = place.hops, place.seen
+        if bridge.kind == "federation":
+            if arc.far in (*seen, place.broker):
+                return None
+            seen = seen | {place.broker}
+        if bridge.kind == "leaf":
+            if self._is_origin(arc.far, place) or arc.far in seen:
+                return None
+            seen = self._left(place)
+        if self.limits and bridge.max_hops is not None and hops >= bridge.max_hops:
+            stopped.add(arc.number)
+            return None
+        if sharing:
+            served.add(goal)
+        if bridge.kind in COUNTED:
+            hops = min(hops + 1, self.most)
+        grown = place.grown + (len(name) > len(place.name))
+        return Place(arc.far, name, arc.number, hops, grown, seen)
 
     def stays(self, place: Place, arc: Arc) -> bool:
         """Whether a server of NATS leaves it to the others of its cluster to have leaf nodes.

@@ -265,6 +265,17 @@ def _subscribed(
     return {broker: Patterns(topics) for broker, topics in found.items()}
 
 
+def published(floods: Floods) -> Iterator[tuple[str, str, Flood]]:
+    """Topic, publisher's broker and flood of everything that is published."""
+    for topic, facts in floods.federation.topics.items():
+        more = floods.carried_too.get(topic)
+        ends = (*map(broker_of, facts.publishers), *(more.publishers if more else ()))
+        homes = [floods.home(one, "publishers") for one in ends]
+        for source in dict.fromkeys(one for one in homes if one is not None):
+            for name in floods.examples(topic):
+                yield topic, source, floods.of(source, name)
+
+
 def bridge_words(federation: Federation, number: int) -> str:
     """A bridge's connection as findings name it."""
     bridge = federation.bridges[number]
