@@ -124,10 +124,25 @@ class _Levels:
             at.ends.append(i)
 
     def meeting(self, pattern: str) -> list[int]:
-        """Numbers of the topics that have names in common with a pattern, in order."""
+        """Numbers of the topics that have names in common with a pattern, in order.
+
+        As in MQTT, a wildcard in front does not stand for names that begin with `$`.
+        """
         found: list[int] = []
-        here = [self._first]
-        for level in pattern.split("/"):
+        first, *rest = pattern.split("/")
+        begin, here = self._first, [self._first]
+        if first in ("+", "#"):
+            here = [below for name, below in begin.below.items() if name[:1] != "$"]
+            if first == "#":
+                return sorted(i for one in here for i in one.all())
+            here = [one for one in here if one is not begin.below.get("#")]
+            found += begin.ends_with("#")
+        elif first[:1] == "$":
+            here = [below for name, below in begin.below.items() if name == first]
+        else:
+            found += begin.ends_with("#")
+            here = list(begin.on(first))
+        for level in rest:
             if level == "#":
                 found += (i for one in here for i in one.all())
                 return sorted(found)
