@@ -90,7 +90,8 @@ def finish(document: Document, *, as_json: bool, text: str = "") -> None:
     if as_json:
         say(json.dumps(document.as_dict(), ensure_ascii=False) + "\n")
     else:
-        lines = [*map(_fitted, findings_text(document.findings)), *([text] if text else [])]
+        told = findings_text(document.findings, faults=document.outcome == "refused")
+        lines = [*map(_fitted, told), *([text] if text else [])]
         say("".join(f"{line}\n" for line in lines))
     if document.outcome != "ok":
         raise typer.Exit(EXITS[document.outcome])

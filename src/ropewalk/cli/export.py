@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ropewalk.cli.contract import Json, contract, finish, progress
-from ropewalk.cli.files import load_from, read_from
+from ropewalk.cli.files import load_from, missing_files, read_again, read_from
 from ropewalk.cli.read import Map
 from ropewalk.errors import InputError, UsageError
 from ropewalk.report.document import Document
@@ -16,6 +16,9 @@ from ropewalk.report.document import Document
 if TYPE_CHECKING:
     from ropewalk.export.writing import Written
     from ropewalk.federation import Federation
+    from ropewalk.federation.readers.reading import Reading
+
+OF_RABBITMQ = ("rabbitmq.conf", "advanced.config")
 
 
 def export(
@@ -46,9 +49,11 @@ def export(
         with progress(f"writing configurations of {path}"):
             reading = read_from([path], mapping=mapping)
             federation = reading.federation if reading else load_from(path, max_mb=MAX_YAML_MB)
-            files = _files(federation)
-            if reading is None and files:
-                reading = read_from(files, mapping=mapping, name=federation.name)
+            gone = missing_files(federation)
+            if gone and diff:
+                what = f"{gone[0]}: this file was read, and is not there"
+                raise UsageError(f"{what}: go to where it was read, or read the files anew")
+            reading = reading or read_again(federation, mapping)
             originals = {one.server: one.text for one in reading.natives} if reading else {}
             before = reading.federation if reading else None
             design = native_design(federation)
@@ -57,8 +62,11 @@ def export(
             written = write_native(design.federation, originals, before, parts)
             meant = without_static(design.federation) if before else design.federation
             changed = _read_again(meant, written, mapping)
-        left = [*design.left, *(f"{one.server}: {text}" for one in written for text in one.left)]
+        anew = "is not there: its broker is written without what no federation holds, as logins"
+        left = [f"{one} {anew}" for one in gone]
+        left += [*design.left, *(f"{one.server}: {text}" for one in written for text in one.left)]
         if out is not None:
+            left += _beside(reading) if reading else []
             _save(written, out)
         summary = {
             "files": [one.file for one in written],
@@ -69,6 +77,13 @@ def export(
             "diff": "".join(_diffs(written)) if diff else None,
         }
         finish(Document("export", "ok", summary), as_json=as_json, text=_text(summary, written))
+
+
+def _beside(reading: "Reading") -> list[str]:
+    """Settings of RabbitMQ that are in other files than its definitions, and are not written."""
+    homes = {Path(one.file).parent for one in reading.natives if one.family == "rabbitmq"}
+    files = (home / name for home in sorted(homes) for name in OF_RABBITMQ)
+    return [f"{one} stays as it is: copy it beside the new files" for one in files if one.is_file()]
 
 
 def _text(summary: Mapping[str, object], written: Sequence["Written"]) -> str:
@@ -84,16 +99,6 @@ def _text(summary: Mapping[str, object], written: Sequence["Written"]) -> str:
     if not changed:
         lines.append("Read again, the files mean what the federation says.")
     return "\n".join(lines)
-
-
-def _files(federation: "Federation") -> list[Path]:
-    """The files that a federation was read from, as far as they are still there."""
-    places = [one.written.get("entry", "") for one in federation.brokers.values()]
-    files = dict.fromkeys(place.rpartition(":")[0] for place in places)
-    found = [Path(one) for one in files if one and Path(one).is_file()]
-    # RabbitMQ loads all of such a folder, and its brokers are named in some of its files only.
-    whole = [one.parent if one.parent.name == "definitions.d" else one for one in found]
-    return list(dict.fromkeys(whole))
 
 
 def _read_again(

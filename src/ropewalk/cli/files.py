@@ -40,14 +40,51 @@ def read_from(
     name: str | None = None,
     family: "Family | None" = None,
 ) -> "Reading | None":
-    """What brokers' own configuration files say; None if the paths are a federation's file."""
+    """What brokers' own configuration files say; None if the paths are a federation's file.
+
+    Of a federation that was read with a mapping its files are read again with the same one.
+    """
     if list(paths) == [PIPE]:
         return None
     from ropewalk.federation.readers.reading import is_native, read_native
 
-    if len(paths) == 1 and family is None and mapping is None and not is_native(paths[0]):
+    if len(paths) == 1 and family is None and not is_native(paths[0]):
         return None
     return read_native(paths, mapping=mapping, name=name, family=family)
+
+
+def files_of(federation: "Federation") -> list[Path]:
+    """The files that a federation was read from, each once."""
+    places = [one.written.get("entry", "") for one in federation.brokers.values()]
+    return list(dict.fromkeys(Path(file) for one in places if (file := one.rpartition(":")[0])))
+
+
+def missing_files(federation: "Federation") -> list[Path]:
+    """Those of them that are not there."""
+    return [one for one in files_of(federation) if not one.is_file()]
+
+
+def read_again(federation: "Federation", mapping: Path | None) -> "Reading | None":
+    """What the files say that a federation was read from, as far as they are still there.
+
+    None if there are none; UsageError if its brokers are none of theirs.
+    """
+    from ropewalk.federation.readers.reading import read_native
+
+    found = [one for one in files_of(federation) if one.is_file()]
+    if not found:
+        return None
+    # RabbitMQ loads all of such a folder, and its brokers are named in some of its files only.
+    whole = [one.parent if one.parent.name == "definitions.d" else one for one in found]
+    reading = read_native(dict.fromkeys(whole), mapping=mapping, name=federation.name)
+    for name, one in federation.brokers.items():
+        held = one.written.get("entry", "").rpartition(":")[0]
+        if held and Path(held) in found and name not in reading.federation.brokers:
+            raise UsageError(
+                f"{name} is none of the files' brokers: give --map as it was given to read,"
+                " or read them anew if they have changed"
+            )
+    return reading
 
 
 @contextmanager

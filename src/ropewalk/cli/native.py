@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from ropewalk.cli.contract import progress
+from ropewalk.cli.files import missing_files, read_again
 from ropewalk.errors import RopewalkError, UsageError
 from ropewalk.report.document import Document
 
@@ -18,10 +19,14 @@ if TYPE_CHECKING:
     from ropewalk.federation.readers.reading import Reading
     from ropewalk.findings import Finding
 
+DEAD = "does not start"
+"""What is said of settings that a broker refuses."""
 PLAY_S = {"rabbitmq": 30, "mosquitto": 8, "nats": 8}
 """About how long it takes to start brokers of a make and to play a finding on them."""
 PATIENCE_S = 60
 """One finding of each code is played; more of them as long as that takes no longer than this."""
+MOST_SERVERS = 12
+"""If a message is only sent to more than these, they are not started to show that it stops."""
 STAND_INS = {
     "mosquitto": "listener 1883\nallow_anonymous true\n",
     "nats": "port: 4222\nleafnodes {{ port: 7422 }}\nserver_name: {name}\n",
@@ -30,16 +35,29 @@ STAND_INS = {
 """What stands in for a server of which there is no file: it only takes connections."""
 
 
-def with_reading(document: Document, text: str, reading: "Reading") -> tuple[Document, str]:
+def with_reading(
+    document: Document, text: str, reading: "Reading", failures: Sequence[str] | None = None
+) -> tuple[Document, str]:
     """What was found, after what the files themselves say otherwise than people think."""
     told = [one for one in reading.findings if one.severity == "warning" or one.code == "C011"]
+    idle = sum(one.code == "C020" and DEAD in one.message for one in told)
     aside = sum(one.code == "C010" for one in reading.findings)
     findings = [*document.findings, *told]
     summary = {**document.summary, "not_modelled": aside}
+    text += "".join(f"\n{one}" for one in _besides(reading, aside, idle, failures or ()))
+    return replace(document, findings=findings, summary=summary), text
+
+
+def _besides(reading: "Reading", aside: int, idle: int, failures: Sequence[str]) -> "Iterator[str]":
+    """What a reader of the verdict has to know of the files."""
+    federation = reading.federation
     if aside:
         settings = "1 setting" if aside == 1 else f"{aside} settings"
-        text += f"\nNot modelled: {settings} of the files; `ropewalk read` tells each."
-    return replace(document, findings=findings, summary=summary), text
+        yield f"Not modelled: {settings} of the files; `ropewalk read` tells each."
+    if idle:
+        yield f"A broker that {DEAD} is taken to run: mend what the warnings tell of it first."
+    if federation.bridges and not federation.links and any("links" in one for one in failures):
+        yield "There are no links to fail: the only connections of something are in V016."
 
 
 def confirmed(
@@ -50,7 +68,13 @@ def confirmed(
     mapping: Path | None,
 ) -> tuple[Document, str]:
     """Play what can be played of the findings, and say of each what was seen."""
-    reading = reading or _read_again(federation, mapping)
+    if reading is None and (gone := missing_files(federation)):
+        raise UsageError(f"{gone[0]}: this file was read, and is not there: verify the files anew")
+    reading = reading or read_again(federation, mapping)
+    if reading is None:
+        raise UsageError(
+            "--confirm needs brokers' own files: verify these, or what was read of them"
+        )
     findings: list[Finding] = []
     results: list[dict[str, Any]] = []
     spent, left = 0, 0
@@ -93,30 +117,6 @@ def _replay(finding: "Finding") -> Mapping[str, Any] | None:
     return asked if isinstance(asked, Mapping) and not asked["connected"] else None
 
 
-def _read_again(federation: "Federation", mapping: Path | None) -> "Reading":
-    """The files that a federation was read from."""
-    from ropewalk.federation.readers.reading import read_native
-
-    places = [one.written.get("entry", "") for one in federation.brokers.values()]
-    files = dict.fromkeys(place.rpartition(":")[0] for place in places if place)
-    if not files:
-        raise UsageError(
-            "--confirm needs brokers' own files: verify these, or what was read of them"
-        )
-    missing = [one for one in files if not Path(one).is_file()]
-    if missing:
-        raise UsageError(
-            f"{missing[0]}: this file was read, and is not there: verify the files anew"
-        )
-    reading = read_native(files, mapping=mapping, name=federation.name)
-    if unknown := federation.brokers.keys() - reading.federation.brokers.keys():
-        name = min(unknown)
-        raise UsageError(
-            f"{name} is none of the files' brokers: give --map as it was given to read"
-        )
-    return reading
-
-
 def _played(
     asked: Mapping[str, Any], federation: "Federation", reading: "Reading"
 ) -> dict[str, Any]:
@@ -136,7 +136,7 @@ def _played(
         "confirmed": verdict.confirmed,
         "words": verdict.words,
         "copies": counted,
-        "left_out": list(observed.left_out),
+        "left_out": [*observed.left_out, *observed.missing],
         "setup_seconds": round(observed.setup_seconds, 2),
     }
 
@@ -176,7 +176,10 @@ def _cast(
     brokers = dict.fromkeys(
         (asked["broker"], to, *(broker for broker, _ in copies), *asked["down"])
     )
+    near = asked["near"] if asked["claim"] in ("gap", "cut") else ()
     servers = {_server(federation, one) for one in brokers} | down
+    around = {_server(federation, one) for one in near} | servers
+    servers = around if len(around) <= MOST_SERVERS else servers
     expected = copies
     if asked["claim"] == "copies":
         expected = {place: many for place, many in copies.items() if place[0] == to}

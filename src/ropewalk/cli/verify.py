@@ -197,7 +197,7 @@ def verify(
                 done, text = _told(result, fix=fix, out=out, also=also)
                 done, text = _with_protocols(done, text, federation, path)
                 if reading is not None:
-                    done, text = with_reading(done, text, reading)
+                    done, text = with_reading(done, text, reading, failures)
                 if latency:
                     done, text = slow.with_latency(done, text, federation, given, pairs, wishes)
         if confirm:

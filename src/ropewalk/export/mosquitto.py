@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from ropewalk.export.mosquitto_lines import Change
 from ropewalk.federation.bridges import Bridge
 from ropewalk.federation.facts import Federation
 from ropewalk.federation.readers.drafts import BridgeDraft, Drafts
@@ -25,12 +26,13 @@ _ON_THIS_MACHINE = ("127.0.0.1", "::1", "localhost")
 
 
 def write_mosquitto(
-    federation: Federation, server: str, original: str | None
+    federation: Federation, server: str, original: str | None, before: Federation | None = None
 ) -> tuple[str, list[str]]:
     """The configuration of one broker, and sentences on what it cannot say.
 
     Lines of `original` that belong to no connection stay as they were; of connections that stay,
-    so do their credentials, certificates and clocks.
+    so do their credentials, certificates and clocks. `before` is what the original says: of its
+    connections only lines change that mean something else now.
     """
     tells: list[str] = []
     blocks = list(_blocks(federation, server, tells))
@@ -38,7 +40,11 @@ def write_mosquitto(
         text = "\n".join([*_head(federation, server, tells), ""])
         text += "".join("\n" + "\n".join(_block(one, (), tells)) + "\n" for one in blocks)
     else:
-        text = _woven(original, blocks, tells)
+        old = list(_blocks(before, server, [])) if before is not None else []
+        text, unproved = _woven(original, blocks, [], old), list[str]()
+        _prove(text, blocks, unproved)
+        if unproved:  # the order of lines matters
+            text = _woven(original, blocks, tells)
     _prove(text, blocks, tells)
     return text, list(dict.fromkeys(tells))
 
@@ -236,23 +242,33 @@ def _private(one: _Block, kept: Sequence[str]) -> list[str]:
 _VERSION = "bridge_protocol_version"
 
 
-def _woven(original: str, blocks: Sequence[_Block], tells: list[str]) -> str:
-    """The original with our connections in the place of its own."""
+def _woven(
+    original: str, blocks: Sequence[_Block], tells: list[str], old: Sequence[_Block] = ()
+) -> str:
+    """The original with our connections in the place of its own; those of `old` are changed."""
     lines = original.split("\n")
     end = "\r" if lines[0].endswith("\r") else ""
     kept = _kept(lines)
     left = {one.name: one for one in blocks}
+    was = {one.name: one for one in old}
     out: list[str] = []
-    inside = False
+    inside, change = False, Change()
     for line in lines:
         name, value = parts(line) or ("", "")
         if name == "connection":
-            inside = True
+            change.finish(out, end)
+            inside, change = True, Change()
             ours = left.pop((value.split() or [""])[0], None)
-            if ours is not None:
+            if ours is not None and (mine := _change(was.get(ours.name), ours)):
+                change = mine
+                out.append(line)
+            elif ours is not None:
                 out += [one + end for one in _block(ours, kept.get(ours.name, ()), tells)]
         elif not (inside and name in OF_BRIDGE):
             out.append(line)
+        elif change:
+            change.take(line, out, end)
+    change.finish(out, end)
     while out and not out[-1].strip() and left:
         out.pop()
     for one in left.values():
@@ -261,6 +277,14 @@ def _woven(original: str, blocks: Sequence[_Block], tells: list[str]) -> str:
         listed = ", ".join(left)
         tells.append(f"if {listed} is in a folder that include_dir names, remove it there")
     return "\n".join(out) + ("" if out and not out[-1].strip() else "\n")
+
+
+def _change(was: _Block | None, now: _Block) -> Change | None:
+    """What changes of a connection's lines; None if it has to be written anew."""
+    if was is None or was.echoes != now.echoes:
+        return None
+    had, wanted = _block(was, (), []), _block(now, (), [])
+    return Change(had, wanted) if had[0] == wanted[0] else None
 
 
 def _kept(lines: Iterable[str]) -> dict[str, list[str]]:

@@ -91,7 +91,11 @@ def write_native(
             and (_hearsay(server, before) or _set_elsewhere(server, before))
         ):
             continue
-        write = partial(write_nats, parts=own) if make == "nats" else _WRITERS[make]
+        write = _WRITERS[make]
+        if make == "nats":
+            write = partial(write_nats, parts=own)
+        if make == "mosquitto":
+            write = partial(write_mosquitto, before=before)
         # What was never read from files has to be written, wherever it was set once.
         text, left = write(without_static(federation) if before else federation, server, original)
         left += _by_hand(server, before, federation) if before else []

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from ropewalk.findings import Finding
+from ropewalk.findings import SEVERITIES, Finding
 
 SHOWN_FINDINGS = 50
-"""A text names at most so many findings; the JSON document has them all."""
+"""A text names at most so many findings, errors first; the JSON document has them all."""
 REPEATED = 3
 """What is said of more places than these, word for word, is said once: a thousand sites may have
 copies of one file. Errors are not: each has to be mended."""
@@ -36,12 +36,18 @@ class Document:
         }
 
 
-def findings_text(findings: Sequence[Finding]) -> Iterator[str]:
-    """Findings line by line, then how many there are and where to read more."""
+def findings_text(findings: Sequence[Finding], *, faults: bool = False) -> Iterator[str]:
+    """Findings line by line, then how many there are and where to read more.
+
+    `faults`: every error is named, as something has to be done about each before all else.
+    """
+    findings = sorted(findings, key=lambda one: SEVERITIES.index(one.severity))
     lines = list(_lines(findings))
-    yield from lines[:SHOWN_FINDINGS]
-    if len(lines) > SHOWN_FINDINGS:
-        yield f"... and {len(lines) - SHOWN_FINDINGS} more (--json has them all)"
+    errors = sum(one.severity == "error" for one in findings) if faults else 0
+    shown = max(SHOWN_FINDINGS, errors)
+    yield from lines[:shown]
+    if len(lines) > shown:
+        yield f"... and {len(lines) - shown} more (--json has them all)"
     if findings:
         kinds = {finding.severity for finding in findings}
         kind = kinds.pop() if kinds in ({"warning"}, {"note"}) else "finding"

@@ -36,7 +36,7 @@ def _lines(result: Verification, summary: Mapping[str, Any]) -> Iterator[str]:
             yield f"  {summary[key]:>12,} {words}" + (f" ({turns:,} U-turns)" if turns else "")
     yield from _cut_lines(summary)
     total, tested = summary["paths_total"], summary["paths_tested"]
-    if tested < total:
+    if 0 < tested < total:
         yield f"To prove this by tests, {plural(tested, 'path')} of {total:,} would do."
     if summary["not_checked"]:
         yield f"Not checked: {', '.join(summary['not_checked'])}."

@@ -46,6 +46,7 @@ def replay_of(
         "to": to,
         "names": list(names) or sorted(name for at, name in found.copies if at == to),
         "connected": bool(floods.connected),
+        "near": sorted(found.met),
         "copies": [[*place, count] for place, count in sorted(found.copies.items())],
     }
 

@@ -59,11 +59,13 @@ class Observed:
 
     copies: Copies
     left_out: tuple[str, ...]
-    """Settings that were changed or left out, and connections that did not come up."""
+    """Settings that were changed or left out."""
     seconds: float
     """How long copies were counted: less than asked if there was a storm."""
     setup_seconds: float
     """How long it took until the message could be published."""
+    missing: tuple[str, ...] = ()
+    """Connections that the files ask for and that did not come up."""
     storm: bool = False
     """Whether counting was ended because there were more than `STORM` copies."""
 

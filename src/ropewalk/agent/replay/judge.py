@@ -71,7 +71,7 @@ def _gap(expected: Copies, observed: Observed) -> Verdict:
     confirmed = bool(silent) and not any(silent.values()) and bool(heard) and all(heard.values())
     words = _all(silent) or "no broker is said to get nothing"
     others = f"; as control, {_all(heard)}" if heard else "; no control: nobody is said to get it"
-    return Verdict(confirmed=confirmed, words=words + others)
+    return _if_all_were_there(Verdict(confirmed=confirmed, words=words + others), observed)
 
 
 def _cut(expected: Copies, observed: Observed, control: Observed | None) -> Verdict:
@@ -80,7 +80,15 @@ def _cut(expected: Copies, observed: Observed, control: Observed | None) -> Verd
     before = _at(control, where) if control is not None else {}
     confirmed = bool(where) and not any(silent.values()) and bool(before) and all(before.values())
     others = f"with nothing down {_all(before)}" if before else "no run with nothing down"
-    return Verdict(confirmed=confirmed, words=f"{_all(silent)}; as control, {others}")
+    found = Verdict(confirmed=confirmed, words=f"{_all(silent)}; as control, {others}")
+    return _if_all_were_there(found, observed)
+
+
+def _if_all_were_there(found: Verdict, observed: Observed) -> Verdict:
+    """Silence shows nothing while a connection is missing that the files ask for."""
+    if not observed.missing:
+        return found
+    return Verdict(confirmed=False, words=f"{found.words}; but {', '.join(observed.missing)}")
 
 
 _JUDGES: Mapping[str, Callable[[Copies, Observed], Verdict]] = {

@@ -71,7 +71,8 @@ async def _played(stage: Stage, scene: Scene) -> Observed:
             await stage.close()
         return Observed(
             copies=dict(tally.copies),
-            left_out=(*stage.left_out(), *map(_told, missing)),
+            left_out=stage.left_out(),
+            missing=tuple(map(_told, missing)),
             seconds=counted,
             setup_seconds=published - began,
             storm=tally.storm.is_set(),

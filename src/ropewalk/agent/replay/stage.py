@@ -17,7 +17,7 @@ from ropewalk.agent.replay.doors import Doors
 from ropewalk.agent.replay.rewrite.mosquitto import rewrite_mosquitto, without_refused
 from ropewalk.agent.replay.rewrite.nats import USES, rewrite_nats, server_name
 from ropewalk.agent.replay.rewrite.nats_read import NatsFile, read_nats
-from ropewalk.agent.replay.rewrite.rabbitmq import plugins_for, rewrite_rabbitmq
+from ropewalk.agent.replay.rewrite.rabbitmq import of_mqtt, plugins_for, rewrite_rabbitmq
 from ropewalk.errors import LabError
 
 TRIES = 20
@@ -87,6 +87,7 @@ class Stage:
         self, actors: Sequence[Actor], reach: Reach, folder: Path, ports: Ports, group: Group
     ) -> None:
         self.secret = secrets.token_hex(12)
+        self._actors = actors
         self._ports = {one.name: _ports_of(one.make, ports) for one in actors}
         self._doors = Doors(ports=self._ports, reach=reach, closed=ports.take())
         files = {one.name: read_nats(one) for one in actors if one.make == "nats"}
@@ -160,7 +161,8 @@ class Stage:
             write_secret(running.folder / "nats.conf", script.text)
         else:
             script = rewrite_rabbitmq(actor, self._doors)
-            _write_rabbitmq(running.folder, script.text)
+            bridged = any(one.make == "mosquitto" for one in self._actors)
+            _write_rabbitmq(running.folder, script.text, ports["mqtt"] if bridged else 0)
         return Server(actor=actor, script=script, running=running, secret=self.secret)
 
 
@@ -169,13 +171,16 @@ def _needs(server: Server) -> set[str]:
 
 
 def _ports_of(make: str, ports: Ports) -> dict[str, int]:
-    more = USES if make == "nats" else ()
-    return ports_for(make, ports) | {use: ports.take() for use in more}
+    more = {"nats": USES, "rabbitmq": ("mqtt",)}.get(make, ())
+    found = ports_for(make, ports) | {use: ports.take() for use in more}
+    return found | {"mqtt": found["client"]} if make == "mosquitto" else found
 
 
-def _write_rabbitmq(folder: Path, definitions: str) -> None:
+def _write_rabbitmq(folder: Path, definitions: str, mqtt: int) -> None:
     file = folder / "definitions.json"
     write_secret(file, definitions)
-    (folder / "enabled_plugins").write_text(plugins_for(definitions))
+    (folder / "enabled_plugins").write_text(plugins_for(definitions, mqtt=bool(mqtt)))
     with (folder / "rabbitmq.conf").open("a") as config:
         config.write(f"load_definitions = {file}\n")
+        for key, value in of_mqtt(mqtt).items() if mqtt else ():
+            config.write(f"mqtt.{key} = {value}\n")

@@ -25,6 +25,7 @@ PLUGINS = (
     "rabbitmq_shovel_management",
 )
 AMQP_1_0 = "rabbitmq_amqp1_0"
+MQTT = "rabbitmq_mqtt"
 _KEPT = frozenset(
     ("vhosts", "parameters", "global_parameters", "policies", "queues", "exchanges", "bindings")
 )
@@ -59,10 +60,21 @@ def rewrite_rabbitmq(actor: Actor, doors: Doors) -> Script:
     )
 
 
-def plugins_for(text: str) -> str:
-    """The file of enabled plug-ins that definitions need."""
+def plugins_for(text: str, *, mqtt: bool = False) -> str:
+    """The file of enabled plug-ins that definitions need, and bridges of Mosquitto."""
     wanted = (*PLUGINS, AMQP_1_0) if "amqp10" in text else PLUGINS
+    wanted = (*wanted, MQTT) if mqtt else wanted
     return f"[{','.join(wanted)}].\n"
+
+
+def of_mqtt(port: int) -> dict[str, str]:
+    """Settings of the plug-in for MQTT: everybody is the lab's user."""
+    return {
+        "listeners.tcp.1": f"{HOST}:{port}",
+        "allow_anonymous": "true",
+        "default_user": USER,
+        "default_pass": USER,
+    }
 
 
 def exchanges_of(definitions: dict[str, Any]) -> dict[str, dict[str, str]]:
