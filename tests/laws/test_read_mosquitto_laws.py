@@ -39,6 +39,14 @@ LINES = [
         "no_setting at all",
         "\tlistener 1",
     ),
+    *(
+        "allow_duplicate_messages true",
+        "listener ::1 1883",
+        "address ${HUB}",
+        "protocol",
+        "log_dest",
+    ),
+    *("topic a/#\u00a0out 0", "persistent_client_expiration 2x", "remote_clientid edge"),
     *("  # indented", "\ufefflistener 1883", f"remote_password {SECRET}", f"auth_opt_x {SECRET}"),
     *(f"password {SECRET}", f"bridge_psk {SECRET}", f"{SECRET} password", "{{ x }}", "$share/a/b"),
 ]

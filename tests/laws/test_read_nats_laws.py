@@ -15,6 +15,7 @@ from ropewalk.export.nats_text import dump
 from ropewalk.federation.readers.drafts import Drafts
 from ropewalk.federation.readers.joining import join
 from ropewalk.federation.readers.nats import parse_nats, read_nats
+from ropewalk.federation.readers.nats.refused import is_size, is_subject, is_url, seconds_of
 from ropewalk.findings import Where
 
 SERVER = Path(sys.executable).parent / "nats-server"
@@ -66,6 +67,33 @@ def test_the_server_and_we_agree_on_syntax(seed: int, tmp_path: Path) -> None:
         if "include file" in done.stderr:
             continue
         assert ours.broken == bool(SYNTAX.search(done.stderr)), (seed, text, done.stderr)
+
+
+PIECES = {
+    "url": ["nats", "://", "h", ":", "1", "foo", "@", "{A}", "$", " ", "[", "::1", "]", "/", "<", "%", "%41", "?", "#"],
+    "time": ["1", ".", "5", "s", "m", "ms", "h", "-", " ", "0"],
+    "size": ["1", "0", "G", "K", "T", "B", ".", "-", " ", "P"],
+    "subject": ["a", ".", "*", ">", " ", "b", "$X"],
+}  # fmt: skip
+WITHIN = {
+    "url": ("leafnodes {{ remotes: [{{url: {}}}] }}", is_url),
+    "time": ("write_deadline: {}", lambda text: seconds_of(text) is not None),
+    "size": ("jetstream {{ max_mem: {} }}", is_size),
+    "subject": ("leafnodes {{ remotes: [{{url: nats://h, deny_imports: {}}}] }}", is_subject),
+}
+
+
+@pytest.mark.parametrize("kind", PIECES)
+@pytest.mark.parametrize("seed", range(5))
+def test_the_server_and_we_agree_on_values(kind: str, seed: int, tmp_path: Path) -> None:
+    rnd = random.Random(f"{kind} {seed}")
+    setting, good = WITHIN[kind]
+    path = tmp_path / "nats.conf"
+    for _ in range(20):
+        value = "".join(rnd.choices(PIECES[kind], k=rnd.randint(1, 7)))
+        path.write_text(setting.format(f"'{value}'"))
+        done = subprocess.run([SERVER, "-t", "-c", path], capture_output=True, timeout=20)
+        assert good(value) == (done.returncode == 0), (seed, value, done.stderr)
 
 
 def check(text: Any, files: Any) -> Any:

@@ -268,7 +268,10 @@ def test_the_user_may_say_which_account_an_address_is_for(tmp_path: Path) -> Non
     write = conf(tmp_path)
     accounts = "accounts {A {users: [{user: a}]}, B {users: [{user: b}]}}"
     write("hub.conf", f"port: 4222\nleafnodes {{port: 7422}}\n{accounts}\n")
-    write("site.conf", "port: 4222\nleafnodes {remotes: [{url: nats://hub.example:7422}]}\n")
+    write(
+        "site.conf",
+        "port: 4222\nleafnodes {remotes: [{url: nats://hub.example:7422, credentials: x}]}\n",
+    )
     write("map.yaml", "brokers: {hub.example: B@hub}\n")
     assert [one.code for one in read_native([tmp_path]).findings].count("C012") == 1
     said = read_native([tmp_path], mapping=tmp_path / "map.yaml")
@@ -424,3 +427,123 @@ def test_loops_and_copies_do_not_wait_for_who_is_stated(ropewalk: Run, tmp_path:
     told = document(ropewalk("verify", str(tmp_path), "--json"))
     (twice,) = [one for one in told["findings"] if one["code"] == "V013"]
     assert twice["where"]["line"] > 1
+
+
+@pytest.mark.parametrize("name", ["empty", "prose", "manifests", "templates", "federation.yaml"])
+def test_a_folder_without_configuration_says_what_is_in_it(
+    ropewalk: Run, tmp_path: Path, name: str
+) -> None:
+    write = conf(tmp_path)
+    (tmp_path / "some").mkdir()
+    manifest = "apiVersion: v1\nkind: ConfigMap\ndata:\n  nats.conf: |\n    port: 4222\n"
+    wanted = "save each file"
+    if name == "prose":
+        write("some/README.md", "# Our brokers\n")
+    if name in ("manifests", "federation.yaml"):
+        write(f"some/{name.removesuffix('.yaml')}.yaml", f"{manifest}---\n{manifest}")
+    if name == "templates":
+        write("some/mosquitto.conf.j2", "listener {{ port }}\n")
+        wanted = "it is a template"
+    ran = ropewalk("verify", str(tmp_path / "some"))
+    assert ran.code == 2
+    assert "C008 there is no broker's configuration here" in ran.out.replace(": ", " ")
+    assert (wanted in ran.out) == (name not in ("empty", "prose"))
+
+
+def test_errors_are_told_before_all_else_and_each_of_them(ropewalk: Run, tmp_path: Path) -> None:
+    text = "listener 1883\n" + "log_type all\n" * 60 + "topic\n" * 70
+    (tmp_path / "mosquitto.conf").write_text(f"{text}listener abc\n")
+    ran = ropewalk("read", str(tmp_path / "mosquitto.conf"), "-o", str(tmp_path / "out.yaml"))
+    lines = ran.out.splitlines()
+    errors = [one for one in lines if " error " in one]
+    assert len(errors) >= 71
+    assert lines[: len(errors)] == errors
+
+
+def test_a_folder_that_may_not_be_read_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = conf(tmp_path)
+    write("open/mosquitto.conf", "listener 1883\n")
+    write("locked/mosquitto.conf", "listener 1883\n")
+    scandir = os.scandir
+
+    def refused(path: Any) -> Any:
+        if Path(path).name == "locked":
+            raise PermissionError(13, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refused)  # root may read everything
+    with pytest.raises(ConfigurationError) as told:
+        read_native([tmp_path])
+    (fault,) = told.value.findings
+    assert (fault.code, fault.where.file) == ("C001", str(tmp_path / "locked"))
+
+
+@needs("mosquitto")
+@needs("rabbitmq-server")
+def test_a_mosquitto_beside_a_rabbitmq_is_played_with_both(ropewalk: Run, tmp_path: Path) -> None:
+    write = conf(tmp_path)
+    bridge = "connection hub\naddress hub:1883\n{}topic a/# both 0\n"
+    write("site/mosquitto.conf", "listener 1883\n" + bridge.format("try_private false\n"))
+    write("hub/definitions.json", '{"rabbit_version": "3.10.8", "vhosts": [{"name": "/"}]}')
+    told = document(ropewalk("verify", str(tmp_path), "--confirm", "--json"))
+    (played,) = told["summary"]["replayed"]
+    assert (played["code"], played["confirmed"]) == ("V013", True), played["words"]
+    write("site/mosquitto.conf", "listener 1883\n" + bridge.format(""))
+    told = document(ropewalk("verify", str(tmp_path), "--json"))
+    (refused,) = [one["message"] for one in told["findings"] if one["code"] == "C020"]
+    assert refused.endswith("write try_private false")
+
+
+def test_of_a_connection_only_lines_change_that_mean_something_else(
+    ropewalk: Run, tmp_path: Path
+) -> None:
+    text = """listener 1883
+connection b
+# keep
+address b.example
+remote_username a
+bridge_attempt_unsubscribe false
+topic x/# out 1
+# alarms too
+topic y/# in 0
+keepalive_interval 30
+"""
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a/mosquitto.conf").write_text(text)
+    kept = tmp_path / "kept.yaml"
+    ok(ropewalk("read", str(tmp_path / "a"), "-o", str(kept)))
+    kept.write_text(kept.read_text().replace("x/#", "z/#"))
+    shown = ok(ropewalk("export", str(kept), "--diff")).out.splitlines()
+    changed = [one for one in shown if one[:1] in "+-" and one[:3] not in ("+++", "---")]
+    assert changed == ["-topic x/# out 1", "+topic z/# out 1"]
+    (tmp_path / "a").rename(tmp_path / "gone")
+    refused = ropewalk("export", str(kept), "--diff")
+    assert (refused.code, "is not there" in refused.err) == (2, True)
+    out = ok(ropewalk("export", str(kept), "-o", str(tmp_path / "out"))).out
+    assert "is not there: its broker is written without" in out
+
+
+def test_what_was_read_with_a_mapping_is_written_and_played_with_it(
+    ropewalk: Run, tmp_path: Path
+) -> None:
+    write = conf(tmp_path)
+    write("a/mosquitto.conf", "listener 1883\nconnection b\naddress b\ntopic x/# out\n")
+    write("b/mosquitto.conf", "listener 1883\n")
+    write("map.yml", "names: {a/mosquitto.conf: athens}\n")
+    kept, said = tmp_path / "kept.yaml", ["--map", str(tmp_path / "map.yml")]
+    ok(ropewalk("read", str(tmp_path / "a"), str(tmp_path / "b"), *said, "-o", str(kept)))
+    assert "Nothing changes" in ok(ropewalk("export", str(kept), "--diff", *said)).out
+    without = ropewalk("export", str(kept), "--diff")
+    assert (without.code, "give --map as it was given to read" in without.err) == (2, True)
+
+
+def test_a_change_of_names_alone_is_told_as_such(ropewalk: Run, tmp_path: Path) -> None:
+    write = conf(tmp_path)
+    for name in ("old", "new"):
+        write(f"{name}/hub/mosquitto.conf", "listener 1883\n")
+        topic = f'topic a/# out 0 "" {name}/\n'
+        write(f"{name}/site/mosquitto.conf", f"listener 1883\nconnection up\naddress hub\n{topic}")
+    told = ropewalk("diff", str(tmp_path / "old"), str(tmp_path / "new")).out
+    assert "from site to hub arrives under another name" in told

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from ropewalk.errors import ConfigurationError
-from ropewalk.federation.facts import Site
+from ropewalk.federation.facts import Client, Site
 from ropewalk.federation.readers.asyncapi import read_asyncapi
 from ropewalk.federation.readers.drafts import Address, Drafts, TopicDraft
 from ropewalk.federation.readers.json_text import parse_json
@@ -14,6 +14,7 @@ from ropewalk.federation.readers.mapping import Mapping, read_mapping
 from ropewalk.federation.readers.reading import read_native
 from ropewalk.federation.yaml_text import parse
 from ropewalk.findings import Where
+from ropewalk.verify import verify
 
 EXAMPLES = Path(__file__).parents[2] / "examples/native"
 
@@ -177,6 +178,36 @@ def test_parameters_of_a_last_will_are_levels() -> None:
     assert names(drafts) == ["of/+/gone"]
 
 
+QOS = """channels:
+  c: {address: a, servers: [{$ref: '#/servers/s'}]}
+operations:
+  tell: {action: send, channel: {$ref: '#/channels/c'}, bindings: {mqtt: {qos: 1}}}
+  hear:
+    action: receive
+    channel: {$ref: '#/channels/c'}
+    traits: [{bindings: {mqtt: {qos: 2}}}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("protocol", "sent", "received"), [("mqtt", 1, 2), ("nats", None, None), ("amqp", None, None)]
+)
+def test_qualities_of_service_are_those_of_mqtt(
+    protocol: str, sent: int | None, received: int | None
+) -> None:
+    drafts = read(f"{HEAD}servers: {{s: {{host: h, protocol: {protocol}}}}}\n{QOS}")
+    (topic,) = drafts.topics
+    assert (topic.sent_qos, topic.received_qos) == (sent, received)
+    assert not any("qos" in one for one in told(drafts))
+
+
+def test_a_quality_of_service_that_mqtt_has_not_is_refused() -> None:
+    wrong = QOS.replace("qos: 1", "qos: 3")
+    assert errors(read(f"{HEAD}servers: {{s: {{host: h, protocol: mqtt}}}}\n{wrong}")) == [
+        "a.yaml:7: C005 bindings.mqtt.qos '3': write 0, 1 or 2"
+    ]
+
+
 def test_a_channel_that_nobody_uses_is_told() -> None:
     drafts = read(f"{HEAD}{MQTT}channels:\n  idle: {{address: a}}\n")
     assert drafts.topics == []
@@ -197,10 +228,11 @@ def test_a_channel_that_leaves_its_address_out_is_told_to_write_one(protocol: st
     assert any("the name of a channel is none in version 3" in one for one in told(drafts))
 
 
-def test_a_document_without_servers_is_told() -> None:
-    drafts = read(f"{HEAD}channels:\n  c: {{address: a}}{OPERATIONS}")
+def test_a_document_without_servers_is_told_what_to_say() -> None:
+    drafts = read(f"{HEAD}channels:\n  c: {{address: a}}{OPERATIONS}", file="docs/a.yaml")
     assert drafts.topics == []
-    assert any("it names no servers" in one for one in told(drafts))
+    why = "it names no servers: say in --map which broker they are at: brokers: {a.yaml: BROKER}"
+    assert any(f"{why}, or write servers" in one for one in told(drafts))
 
 
 def test_without_a_title_the_client_is_called_like_its_file() -> None:
@@ -214,12 +246,27 @@ def test_without_a_title_the_client_is_called_like_its_file() -> None:
 def test_parameters_become_levels() -> None:
     assert names(mqtt("a/{x}/b", "{x: {}}")) == ["a/+/b"]
     assert names(mqtt("/a/{x}", "{x: {enum: [u, v]}}")) == ["/a/u", "/a/v"]
-    assert names(mqtt("a/{x}", "{x: {enum: [1, 2, 3, 4, 5, 6, 7, 8, 9]}}")) == ["a/+"]
     wide = mqtt("a/lamp-{x}", "{x: {}}")
     assert names(wide) == ["a/+"]
     assert any("only a part of its level" in one for one in told(wide))
     spare = mqtt("a", "{x: {}}")
     assert any("parameter x: the address has no {x} in it" in one for one in told(spare))
+
+
+@pytest.mark.parametrize(("count", "topics"), [(10, 10), (64, 64), (65, 1)])
+def test_listed_values_are_written_out_or_their_widening_is_told(count: int, topics: int) -> None:
+    drafts = mqtt("sites/{site}/#", f"{{site: {{enum: {list(range(count))}}}}}")
+    assert len(names(drafts)) == topics
+    told_of = [one for one in told(drafts) if "values of parameter site" in one]
+    assert told_of == [
+        "6: the 65 values of parameter site: with them the address is more than 64 topics: "
+        "read as any value"
+    ] * (count > 64)
+
+
+def test_of_several_parameters_the_longest_list_is_widened_first() -> None:
+    drafts = mqtt("{a}/{b}", f"{{a: {{enum: {list(range(30))}}}, b: {{enum: [x, y, z]}}}}")
+    assert names(drafts) == ["+/x", "+/y", "+/z"]
 
 
 def test_addresses_that_are_no_topics_are_refused() -> None:
@@ -512,6 +559,11 @@ def test_references_to_nothing_are_refused(ref: str, message: str) -> None:
     assert fault.where.line == 6
 
 
+def test_a_pointer_without_ref_is_told_how_to_write_it() -> None:
+    text = f"{HEAD}{MQTT}operations:\n  tell: {{action: send, channel: '#/channels/c'}}\n"
+    assert errors(read(text)) == ["a.yaml:6: C005 channel is a text: write {$ref: '#/channels/c'}"]
+
+
 @pytest.mark.parametrize("ref", ["http://x.example/a.yaml#/c", "gone.yaml#/c"])
 def test_references_that_are_not_followed_are_told(ref: str) -> None:
     text = f"{HEAD}{MQTT}operations:\n  tell: {{action: send, channel: {{$ref: '{ref}'}}}}\n"
@@ -570,7 +622,6 @@ x-three: {{}}
         "2: documentation (3)",
         "20: extensions (x-...) (3)",
         "10: messages and schemas (3)",
-        "17: mqtt binding qos (2)",
         "17: mqtt binding retain",
         "19: security",
     ]
@@ -851,6 +902,76 @@ def test_documents_without_a_known_broker_say_what_they_lack(tmp_path: Path) -> 
     text = f"{HEAD}servers: {{k: {{host: k, protocol: kafka}}}}\nchannels: {{c: {{address: a}}}}\n"
     with pytest.raises(ConfigurationError, match="name its MQTT, AMQP or NATS servers"):
         read_native([written(tmp_path, a=text) / "a.yaml"])
+
+
+def of_one_topic(action: str, server: str = "") -> str:
+    return f"""{HEAD}{server}
+channels: {{c: {{address: orders/new}}}}
+operations: {{o: {{action: {action}, channel: {{$ref: '#/channels/c'}}}}}}
+"""
+
+
+def test_documents_with_one_title_are_two_clients(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        server = f"servers: {{s: {{host: {name}.example, protocol: mqtt}}}}"
+        written(tmp_path, **{name: of_one_topic("receive", server)})
+    federation = read_native([tmp_path]).federation
+    subscribers = federation.topics["orders/new"].subscribers
+    clients = [one.client for one in subscribers if isinstance(one, Client)]
+    assert clients == ["Lamp_Post", "Lamp_Post-b"]
+    assert not [one for one in verify(federation).findings if one.code == "S5"]
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "topic"),
+    [
+        ("mosquitto.conf", "listener 1883\n", "orders/new"),
+        ("nats.conf", "port: 4222\nserver_name: hub\n", None),
+    ],
+)
+@pytest.mark.parametrize("key", ["orders.yaml", "docs/orders.yaml"])
+def test_the_user_may_say_at_which_broker_a_document_is(
+    tmp_path: Path, file: str, text: str, topic: str | None, key: str
+) -> None:
+    for folder in ("docs", "hub", "map"):
+        (tmp_path / folder).mkdir()
+    written(tmp_path / "docs", orders=of_one_topic("send"))
+    (tmp_path / "hub" / file).write_text(text)
+    said = written(tmp_path / "map", map=f"brokers: {{{key}: hub}}\n") / "map.yaml"
+    reading = read_native([tmp_path / "docs", tmp_path / "hub"], mapping=said)
+    found = {name: one for name, one in reading.federation.topics.items() if not one.assumed}
+    assert list(found) == ([topic] if topic else [])
+    for one in found.values():
+        assert [end.broker for end in one.publishers if not isinstance(end, str)] == ["hub"]
+    words = [one.message for one in reading.findings]
+    assert any("write dots for its /" in one for one in words) == (topic is None)
+    assert not any("names no servers" in one for one in words)
+    assert not [one for one in reading.findings if one.code in ("C005", "C011")]
+
+
+def test_what_the_user_says_of_a_document_counts_only_without_servers(tmp_path: Path) -> None:
+    (tmp_path / "map").mkdir()
+    (tmp_path / "hub.conf").write_text("listener 1883\n")
+    server = "servers: {s: {host: far, protocol: mqtt}}"
+    folder = written(tmp_path, orders=of_one_topic("send", server))
+    said = written(tmp_path / "map", map="brokers: {orders.yaml: hub, order.yaml: hub}\n")
+    reading = read_native([folder / "orders.yaml", folder / "hub.conf"], mapping=said / "map.yaml")
+    assert "far" in reading.federation.brokers
+    assert any(
+        "the servers that the document names count" in one.message for one in reading.findings
+    )
+    assert [one.message for one in reading.findings if one.code == "C005"] == [
+        "order.yaml is none of these files: correct it, or remove the entry"
+    ]
+
+
+def test_a_document_at_a_broker_of_no_file_is_told_what_lacks(tmp_path: Path) -> None:
+    (tmp_path / "map").mkdir()
+    (tmp_path / "hub.conf").write_text("listener 1883\n")
+    folder = written(tmp_path, orders=of_one_topic("send"))
+    said = written(tmp_path / "map", map="brokers: {orders.yaml: far}\n") / "map.yaml"
+    findings = read_native([folder / "orders.yaml", folder / "hub.conf"], mapping=said).findings
+    assert any("no file describes far, where --map says" in one.message for one in findings)
 
 
 # --- the mapping file ---------------------------------------------------------------------

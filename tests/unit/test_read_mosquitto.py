@@ -67,6 +67,7 @@ def test_a_connection_is_a_draft_per_topic_line() -> None:
             local="l/",
             remote="r/",
             choice="next",
+            private=True,
             lines=lines,
         ),
         BridgeDraft(
@@ -77,6 +78,7 @@ def test_a_connection_is_a_draft_per_topic_line() -> None:
             where=Where(FILE, 7),
             patterns=("b",),
             choice="next",
+            private=True,
             lines=lines,
         ),
     ]
@@ -121,7 +123,7 @@ def test_every_form_of_a_topic_line(line: str, expected: tuple[object, ...]) -> 
         ("topic a out -1", "C005", "no quality of service"),
         ("topic a#b out", "C005", "no topic pattern"),
         ("topic #/a out", "C005", "no topic pattern"),
-        ('topic # out 0 "" site', "C005", "'site#', with which Mosquitto does not start"),
+        ('topic # out 0 "" site', "C005", "'site#', so Mosquitto does not start"),
         ("topic a out 0 +/x/", "C005", "a prefix has no wildcards"),
         ('topic "" out 0 here', "C002", "needs both prefixes"),
         ('topic "a out 0', "C002", "not closed"),
@@ -132,7 +134,8 @@ def test_every_form_of_a_topic_line(line: str, expected: tuple[object, ...]) -> 
         ("connection", "C002", "connection has no name"),
         ("include_dir", "C002", "include_dir has no folder"),
         ("listener x", "C005", "needs a port"),
-        ("port $PORT", "C006", "needs a port"),
+        ("port <port>", "C006", "needs a port"),
+        ("port $PORT", "C006", "a template"),
         ("listener 0", "C002", "path of a socket"),
         ("protocol x", "C005", "does not know this protocol"),
         ("{% for one in sites %}", "C006", "template"),
@@ -152,7 +155,8 @@ def test_what_mosquitto_does_not_start_with_is_a_fault(line: str, code: str, wha
         ("a:1,b:2", "no commas"),
         ("fe80::1", "after an IPv6 address"),
         ("hub:0", "has no port"),
-        ("hub:$PORT", "fills in no variables"),
+        ("hub:<port>", "fills in no variables"),
+        ("hub:$PORT", "a template"),
         ("hub:70000", "has no port"),
         (":1883", "write HOST:PORT"),
         ("", "it is empty"),
@@ -345,8 +349,8 @@ def test_windows_line_ends_marks_and_tabs() -> None:
     assert [one.patterns for one in drafts.bridges] == [("a/#",)]
     told = "\n".join(said(drafts, "C020"))
     assert "byte order mark" in told
-    assert "takes a tab" in told
-    assert f"{FILE}:4: C020 a comment that is indented" in told
+    assert "a tab is part of the setting's name" in told
+    assert f"{FILE}:4: C020 a comment is indented" in told
 
 
 def test_a_setting_without_a_value_is_told() -> None:
@@ -503,10 +507,8 @@ def test_a_password_with_braces_is_no_template() -> None:
 @pytest.mark.parametrize(
     ("line", "held"),
     [
-        ('topic a/# out 0 "" site/$SITE_ID/', "'site/$SITE_ID/'"),
-        ("topic ${SITE}/#", "'${SITE}/#'"),
         ("topic a/<device>/#", "'a/<device>/#'"),
-        ("topic a/# out 0 %SITE%/", "'%SITE%/'"),
+        ("topic [SITE]/#", "'[SITE]/#'"),
         ("topic $SYS/broker/#", ""),
         ("topic $aws/things/#", ""),
         ("topic homie/+/$state", ""),
@@ -517,9 +519,46 @@ def test_a_variable_in_a_topic_is_told(line: str, held: str) -> None:
     assert [held in one for one in told] == ([True] if held else [])
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "address ${HOST}:1883",
+        "address {MQTT_BROKER}",
+        "address %HOST%",
+        "address __HOST__:1883",
+        "address $HOST",
+        "topic ${ID}/# out",
+        "topic $NODE_ID/# out",
+        'topic a/# out 0 "" site/$SITE_ID/',
+        "topic a/# out 0 %SITE%/",
+        "listener $PORT",
+        "connection @NAME@",
+    ],
+)
+def test_what_a_tool_fills_in_is_refused_as_a_template(line: str) -> None:
+    (fault,) = read(f"listener 1883\n{UP}topic a\n{line}\n").findings
+    assert (fault.code, fault.severity, fault.where.line) == ("C006", "error", 5)
+    assert fault.message.endswith("fill it in first, and read what comes out")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "topic $SYS/broker/# out",
+        "topic $aws/things/+/shadow out",
+        "topic $share/g/a/# in",
+        "topic homie/+/$state out",
+        "topic a/# out 0 # for ${HOST}",
+        "remote_password ${x}",
+    ],
+)
+def test_a_dollar_of_a_topic_or_a_password_is_no_template(line: str) -> None:
+    assert not read(f"listener 1883\n{UP}topic a\n{line}\n").faults
+
+
 def test_a_listener_at_a_variable_is_told() -> None:
     assert "'<ip>' looks like a variable" in said(read("listener 1883 <ip>\n"), "C020")[0]
-    assert "write the port itself" in read("listener $PORT\n").faults[0].message
+    assert "write the port itself" in read("listener <port>\n").faults[0].message
 
 
 @pytest.mark.parametrize(
@@ -578,9 +617,9 @@ def test_a_line_that_keeps_mosquitto_from_starting_is_a_warning() -> None:
 def test_tabs_and_indented_comments_are_told_once() -> None:
     text = "listener 1883\n\tlog_type all\n\t\n\tlog_type all\n # a\n # b\n# c\td\n"
     assert said(read(text), "C020") == [
-        f"{FILE}:5: C020 a comment that is indented keeps Mosquitto from starting "
+        f"{FILE}:5: C020 a comment is indented, so Mosquitto does not start "
         "(also line 6): move the # to the line's very beginning",
-        f"{FILE}:2: C020 Mosquitto takes a tab as part of the setting's name and does not start "
+        f"{FILE}:2: C020 a tab is part of the setting's name, so Mosquitto does not start "
         "(also lines 3, 4): write a space",
     ]
 
@@ -904,3 +943,167 @@ def test_templates_and_samples_are_told_by_their_first_ending(tmp_path: Path) ->
     (tmp_path / "bridge.conf.j2").write_text('{% set a = "b" %}\nconnection up\n')
     with pytest.raises(ConfigurationError, match="a template"):
         read_native([tmp_path / "bridge.conf.j2"])
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("\ufefflistener 1883\n", 1),
+        ("listener 1883\n # why\n", 2),
+        ("listener 1883\n\tlog_type all\n", 2),
+        ("listener 1883\nwhat ever\n", 2),
+        ("listener 1883\nallow_anonymous\n", 2),
+        ("listener 1883\nallow_anonymous yes\n", 2),
+        ("listener 1883\nconnection_messages\n", 2),
+        ("listener 1883\nlog_timestamp_format\n", 2),
+        ("listener 1883\nlog_dest file\n", 2),
+        ("listener 1883\nlog_dest nowhere\n", 2),
+        ("listener 1883\nmount_point\n", 2),
+        ("listener 1883\nmount_point a/#\n", 2),
+        ("listener 1883\nmax_qos 3\n", 2),
+        ("listener 1883\nstore_clean_interval 1\n", 2),
+        ("listener 1883\npersistent_client_expiration 2x\n", 2),
+        ("listener 1883\npersistent_client_expiration 2\n", 2),
+        ("listener 1883\nlistener 1883\n", 2),
+        (f"listener 1\n{UP}topic a\nbridge_protocol_version  mqttv311\n", 5),
+        (f"listener 1\n{UP}topic a\nbridge_protocol_version mqttv311 \n", 5),
+        (f"listener 1\n{UP}topic a\nbridge_psk 0102\n", 5),
+        (f"listener 1\n{UP}topic a\nbridge_identity me\n", 5),
+        (f"listener 1\n{UP}topic a\nbridge_psk 01\nbridge_identity me\nbridge_cafile x\n", 7),
+    ],
+)
+def test_every_line_with_which_mosquitto_does_not_start_says_so_alike(text: str, line: int) -> None:
+    told = [one for one in read(text).findings if "so Mosquitto does not start" in one.message]
+    assert [(one.severity, one.where.line) for one in told] == [("warning", line)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "protocol\n",
+        "log_type\n",
+        "max_connections\n",
+        "persistent_client_expiration\n",
+        "persistent_client_expiration 14d # two weeks\n",
+        f"{UP}topic a\nbridge_psk 0102\nbridge_identity me\n",
+        f"{UP}topic a\nbridge_protocol_version mqttv311\n",
+    ],
+)
+def test_lines_with_which_mosquitto_starts_all_the_same(text: str) -> None:
+    drafts = read(f"listener 1883\n{text}")
+    assert not drafts.faults
+    assert not said(drafts, "C020")
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        ("127.0.0.1 1883", "listener 1883 127.0.0.1"),
+        ("::1 1883", "listener 1883 ::1"),
+        ("127.0.0.1:1883", "listener 1883 127.0.0.1"),
+    ],
+)
+def test_a_listener_whose_port_does_not_come_first_is_a_fault(value: str, written: str) -> None:
+    (fault,) = read(f"listener {value}\n").findings
+    assert fault.message.endswith(f"so Mosquitto does not start: write {written}")
+    assert not read("listener 1883 127.0.0.1\n").faults
+
+
+def test_the_advice_on_a_prefix_in_quotes_is_without_them() -> None:
+    (fault,) = read(f'{UP}topic # out 2 "data" h/\n').faults
+    assert fault.message.endswith("write the prefix 'data/'")
+
+
+@pytest.mark.parametrize("space", ["\u00a0", "\u2003", "\u200b"])
+def test_white_space_that_is_no_space_is_part_of_a_word(space: str) -> None:
+    drafts = read(f"{UP}topic # out 0 a/{space}b/\n")
+    (bridge,) = drafts.bridges
+    assert (bridge.local, bridge.remote) == (f"a/{space}b/", "")
+    assert any("white space that is no space" in one for one in said(drafts, "C020"))
+    (fault,) = read(f"{UP}topic a/#{space}out 0\n").faults
+    assert "no direction" in fault.message
+    password = f"listener 1\n{UP}topic a\nremote_username a\nremote_password a{space}b\n"
+    assert not said(read(password), "C020")
+
+
+def _copies(tmp_path: Path, files: Mapping[str, str], source: str) -> dict[tuple[str, str], int]:
+    found = native(tmp_path, files)
+    return dict(Floods(found.federation).of(source, "msh/x/map").copies)
+
+
+def test_with_duplicates_allowed_a_message_goes_out_once_for_each_line(tmp_path: Path) -> None:
+    """As counted on two real brokers: two copies at the hub."""
+    site = "listener 1883\nconnection up\naddress hub\ntopic msh/+/map out 0\ntopic msh/# out 0\n"
+    hub = {"hub/mosquitto.conf": "listener 1883\n"}
+    for setting, copies in (("true", 2), ("1 # all", 2), ("false", 1)):
+        text = f"allow_duplicate_messages {setting}\n{site}"
+        found = _copies(tmp_path, {**hub, "site/mosquitto.conf": text}, "site")
+        assert found["hub", "msh/x/map"] == copies
+    (one, *_) = read(f"{site}allow_duplicate_messages true\n").bridges
+    assert one.lines["repeats"] == Where(FILE, 6)
+    for text in ("allow_duplicate_messages true\n", f"{site}allow_duplicate_messages false\n"):
+        assert len([each for each in said(read(text), "C010") if "duplicate" in each]) == 1
+
+
+def test_the_parts_of_a_folder_are_not_called_as_its_broker(tmp_path: Path) -> None:
+    bridge = "connection up\naddress cloud:1883\ntopic a out\n"
+    files = {"gw/mosquitto.conf": "listener 1883\n", "gw/bridge.conf": bridge}
+    found = native(tmp_path, files)
+    names = {one.file.rpartition("/")[2]: one.server for one in found.natives}
+    assert names == {"mosquitto.conf": "gw", "bridge.conf": "gw_bridge"}
+
+
+def test_files_of_one_conf_d_are_one_broker(tmp_path: Path) -> None:
+    one, other = (f"connection {x}\naddress {x}:1883\ntopic {x}/# out\n" for x in "ab")
+    files = {"gw/conf.d/a.conf": "listener 1883\n" + one, "gw/conf.d/b.conf": other}
+    found = native(tmp_path, files)
+    assert {(each.from_, each.to) for each in found.federation.bridges} == {
+        ("gw", "a"),
+        ("gw", "b"),
+    }
+    assert [each.written["entry"].rpartition("/")[2] for each in found.federation.bridges] == [
+        "a.conf:4",
+        "b.conf:3",
+    ]
+    assert any("read as one broker: 2 files" in each.message for each in found.findings)
+
+
+@pytest.mark.parametrize(
+    ("main", "written"),
+    [
+        ("etc/mosquitto.conf", "etc/conf.d"),
+        ("etc/mosquitto.conf", "C:\\Program Files\\mosquitto\\conf.d"),
+        ("etc/mosquitto.conf", "/etc/mosquitto/conf.d"),
+    ],
+)
+def test_a_folder_is_included_wherever_its_path_begins(
+    tmp_path: Path, main: str, written: str
+) -> None:
+    files = {
+        main: f"listener 1883\ninclude_dir {written}\n",
+        "etc/conf.d/up.conf": "connection up\naddress hub:1883\ntopic a out\n",
+    }
+    found = native(tmp_path, files)
+    assert len(found.natives) == 1
+    assert [one.to for one in found.federation.bridges] == ["hub"]
+
+
+def test_folders_of_one_name_are_told_apart_by_those_above(tmp_path: Path) -> None:
+    files = {f"{where}/edge/mosquitto.conf": "listener 1883\n" for where in ("eu", "us")}
+    found = native(tmp_path, {**files, "hub/mosquitto.conf": "listener 1883\n"})
+    assert set(found.federation.brokers) == {"eu_edge", "us_edge", "hub"}
+
+
+def test_toml_beside_brokers_is_nobodys(tmp_path: Path) -> None:
+    telegraf = '[agent]\n  interval = "10s"\n[[outputs.nats]]\n  servers = ["nats://hub:4222"]\n'
+    files = {"hub/mosquitto.conf": "listener 1883\n", "hub/telegraf.conf": telegraf}
+    assert set(native(tmp_path, files).federation.brokers) == {"hub"}
+
+
+@pytest.mark.parametrize(
+    ("text", "make"),
+    [("port 4222\nhttp_port 8222\n", "nats"), ("port 1883\nallow_anonymous true\n", "mosquitto")],
+)
+def test_nats_may_have_spaces_after_its_settings(tmp_path: Path, text: str, make: str) -> None:
+    (broker,) = native(tmp_path, {"hub.conf": text}).federation.brokers.values()
+    assert broker.make == make

@@ -16,6 +16,7 @@ from ropewalk.federation.readers.joining import join
 from ropewalk.federation.readers.nats import parse_nats, read_nats
 from ropewalk.federation.readers.nats.syntax import Unset
 from ropewalk.federation.readers.reading import read_native
+from ropewalk.federation.sense import check
 from ropewalk.findings import Where
 from tests.conftest import Run
 
@@ -156,6 +157,39 @@ def test_variables_of_the_environment_stay_as_they_are_written() -> None:
     assert told(read("server_name: ${NAME}\n"), "C006")[0].endswith("write $NAME")
 
 
+def test_a_variable_that_is_set_below_is_to_be_moved_above(tmp_path: Path) -> None:
+    text = "port: $P\nP: 4333\n"
+    assert not accepted(text, tmp_path)[0]
+    drafts = read(text)
+    assert [str(one.where) for one in drafts.findings] == ["a.conf:1"]
+    assert "$P is set only in line 2" in drafts.findings[0].message
+    assert not read("P: 4333\nport: $P\n").findings
+
+
+def test_includes_take_no_wildcards(tmp_path: Path) -> None:
+    text = 'port: 1\ninclude "accounts/*.conf"\n'
+    assert not accepted(text, tmp_path)[0]
+    (fault,) = read(text).faults
+    assert (fault.code, fault.where.line) == ("C006", 2)
+    assert "no wildcards" in fault.message
+
+
+@pytest.mark.parametrize("setting", ["password", "pass", "token", "nkey", "seed"])
+def test_a_secret_that_begins_with_a_dollar_is_not_printed(setting: Any) -> None:
+    for secret in ("$ecret", "${ecret", "$SYS.ecret"):
+        text = f"authorization {{ user: u, {setting}: {secret} }}"
+        assert "ecret" not in " ".join(one.message for one in read(text).findings)
+    assert "$NAME" in read("server_name: $NAME").findings[0].message
+
+
+def test_permissions_of_users_are_told_apart_from_logins() -> None:
+    user = "{user: a, password: p, permissions: {publish: {deny: 'foo.>'}}}"
+    for text in (f"accounts {{ A {{ users: [{user}] }} }}", f"authorization {{ users: [{user}] }}"):
+        assert any("permissions of users" in one for one in told(read(text), "C010"))
+        bare = text.replace("permissions", "connection_types")
+        assert not any("permissions of users" in one for one in told(read(bare), "C010"))
+
+
 def test_a_subject_that_starts_with_a_dollar_goes_in_quotes(tmp_path: Path) -> None:
     text = "accounts { A { exports: [{service: $JS.API.>}] } }"
     assert not accepted(text, tmp_path)[0]
@@ -242,6 +276,25 @@ def test_accounts_are_brokers_if_they_have_users_or_take_part() -> None:
     assert [one.name for one in both.brokers] == ["a", "A@a"]
 
 
+@pytest.mark.parametrize(
+    "name", ["_ops", "-ops", ".x", "team--a", "\u00fcbung", "$SYS", "none", "a b"]
+)
+def test_accounts_may_have_any_name(name: Any) -> None:
+    text = f"system_account: S\naccounts {{ S {{ }}, '{name}' {{ users: [{{user: u}}] }} }}"
+    found, _ = joined(a=text)
+    assert [one.space for one in found.brokers.values()] == [name]
+    assert not list(check(found))
+
+
+def test_an_export_to_an_empty_list_is_to_all(tmp_path: Path) -> None:
+    text = "accounts { A { exports: [{service: a.x, accounts: []}] }\n"
+    text += "B { imports: [{service: {account: A, subject: a.x}}] } }"
+    assert accepted(text, tmp_path)[0]
+    drafts = read(text)
+    assert not drafts.faults
+    assert [one.at for one in drafts.bridges] == ["B@a"]
+
+
 # --- routes and gateways ------------------------------------------------------------------------
 
 
@@ -297,8 +350,6 @@ def test_gateways_without_the_own_one_are_bridges() -> None:
         ("leafnodes { remotes: [{url: nats://a:1, account: X}] }", "no account X"),
         ("leafnodes { port: 1, authorization { account: X } }", "no account X"),
         ("leafnodes { remotes: [{url: 'nats://$HOST:1'}] }", "whole value"),
-        ("leafnodes { remotes: [{url: 'nats://${HOST}:1'}] }", "whole value"),
-        ("leafnodes { remotes: [{url: '${URL:-nats://h:1}'}] }", "whole value"),
         ("cluster { name: c, port: 1, advertise: '$HOST:1' }", "whole value"),
         ("client_advertise: '$HOST:1'", "whole value"),
         ("cluster { name: c, port: 1, routes: [nats://h:1] }\nleaf { remotes: [{url: nats://h:2}] }", "loop"),
@@ -315,7 +366,16 @@ def test_gateways_without_the_own_one_are_bridges() -> None:
         ("accounts { A { exports: [{stream: x}] }, B { imports: [{stream: {account: A, subject: x}, prefix: p, to: q}] } }", "by chance"),
         ("port: 1\nPort: 1", "same setting"),
         ("jetstream { max_mem: 1, max_memory_store: 2 }", "same setting"),
-        ("leafnodes { remotes: [{url: 'nats://a b:1'}] }", "never connects"),
+        ("leafnodes { remotes: [{url: 'nats://h:99999'}] }", "never connects"),
+        ("leafnodes { remotes: [{urls: []}] }", "has no URL"),
+        ("leafnodes { remotes: [{account: A}] }\naccounts { A { } }", "has no URL"),
+        ("port: 70000", "no such port"),
+        ("listen: '0.0.0.0:70000'", "no such port"),
+        ("leafnodes { port: 70000 }", "no such port"),
+        ("gateway { name: d, port: 2, gateways: [{url: nats://h:1}] }", "this gateway has no name"),
+        ("gateway { name: d, port: 2 }\nleafnodes { port: 3 }", "system account"),
+        ("server_name: x\nmqtt { port: 3 }", "mqtt needs JetStream"),
+        ("mqtt { port: 3 }\njetstream { enabled: false }", "mqtt needs JetStream"),
     ],
 )  # fmt: skip
 def test_what_the_server_does_otherwise_is_told(text: Any, words: Any) -> None:
@@ -472,7 +532,7 @@ LEAFS = (
     [
         ("", {("X@l", "A@h"), ("Y@l", "B@h")}),
         ("authorization { users: [{user: b, account: A}, {user: a, account: B}] }", None),
-        ("authorization { user: a, account: B }", {("X@l", "B@h"), ("Y@l", "A@h")}),
+        ("authorization { user: a, account: B }", {("X@l", "B@h")}),
     ],
 )
 def test_a_leaf_node_is_of_the_account_that_its_user_is_of(logins: Any, expected: Any) -> None:
@@ -485,15 +545,17 @@ def test_a_leaf_node_is_of_the_account_that_its_user_is_of(logins: Any, expected
 
 
 @pytest.mark.parametrize(
-    "said", ["no_auth_user: x\nleaf { port: 7422 }", "leaf { port: 7422, authorization { account: X } }"]
+    ("users", "said"),
+    [(True, "no_auth_user: x\nleaf { port: 7422 }"), (False, "leaf { port: 7422, authorization { account: X } }")],
 )  # fmt: skip
-def test_a_leaf_node_that_does_not_log_in_has_the_account_of_no_user(said: Any) -> None:
+def test_a_leaf_node_that_does_not_log_in_has_the_account_of_no_user(users: Any, said: Any) -> None:
     hub = "accounts { A { users: [{user: a}] }, X { users: [{user: x}] } }\n"
+    hub = hub if users else "accounts { A { }, X { } }\n"
     found, drafts = joined(h=hub + said, l="leaf { remotes: [{url: nats://h}] }")
     assert ways(found, "leaf") == {("l", "X@h")}
     assert not told(drafts, "C012")
     found, drafts = joined(h=hub + said, l="leaf { remotes: [{url: nats://h, nkey: S}] }")
-    assert len(told(drafts, "C012")) == 1
+    assert len(told(drafts, "C012")) == users
 
 
 def test_a_leaf_node_of_the_system_is_no_other_user() -> None:
@@ -561,7 +623,14 @@ def test_files_that_only_hold_or_make_configurations_stop_no_folder(tmp_path: Pa
     (tmp_path / "more.yaml").write_text("cluster:\n  enabled: true\nmqtt:\n  enabled: true\n")
     found = read_native([tmp_path])
     assert set(found.federation.brokers) == {"hub"}
-    assert any("4 files that look" in str(one) for one in found.findings)
+    told = [str(one) for one in found.findings if one.code == "C013"]
+    assert sum("1 file that looks like no broker's" in one for one in told) == 1
+    for name, what in (
+        ("run.sh", "a script"),
+        ("compose.yaml", "Compose"),
+        ("values.yaml", "Helm"),
+    ):
+        assert any(name in one and what in one for one in told)
 
 
 @pytest.mark.parametrize(
@@ -646,6 +715,35 @@ def test_imports_are_bridges_between_accounts() -> Any:
         ("debug: 1", "debug is not true or false"),
         ("max_payload: '1MB'", "max_payload is not a number"),
         ("websocket { port: 1, no_tls: 'true' }", "no_tls is not true or false"),
+        ("leafnodes { remotes: [{url: 'nats://${HOST}:1'}] }", "is a template"),
+        ("leafnodes { remotes: [{url: '${URL:-nats://h:1}'}] }", "is a template"),
+        ("cluster { name: c, port: 1, routes: ['nats-route://global.{APP}.internal:4248'] }", "is a template"),
+        ("leafnodes { remotes: [{url: 'nats://a b:1'}] }", "the server refuses this file"),
+        ("gateway { name: c, port: 1, gateways: [{name: d, url: 'nats://h:foo'}] }", "the server refuses this file"),
+        ("leafnodes { remotes: [{url: '1.2.3.4:7422'}] }", "the server refuses this file"),
+        ("leafnodes { remotes: [{url: nats://h:1}, {url: nats://h:1, deny_imports: x}] }", "duplicate remote"),
+        ("leafnodes { remotes: [{urls: [nats://h:1, nats://h:1]}] }", "twice"),
+        ("cluster { name: c, port: 1, routes: [nats://h:1, nats://h:1] }", "twice"),
+        ("gateway { name: c, port: 1, gateways: [{name: d, urls: [nats://h:1, nats://h:1]}] }", "twice"),
+        ("server_name: 'a b'", "without spaces"),
+        ("cluster { name: 'a b', port: 1 }", "without spaces"),
+        ("gateway { name: 'a b', port: 1 }", "without spaces"),
+        ("leafnodes { remotes: [{url: nats://h:1, deny_imports: 'a..b'}] }", "no subject"),
+        ("leafnodes { remotes: [{url: nats://h:1, deny_exports: ['a.>.b']}] }", "no subject"),
+        ("accounts { A { exports: [{service: y}] }, B { imports: [{service: {account: A, subject: y}, to: 'y.'}] } }", "no subject"),
+        ("accounts { A { exports: [{service: '*'}] }, B { imports: [{service: {account: A, subject: y}, to: t}, {service: {account: A, subject: z}, to: t}] } }", "same name here"),
+        ("accounts { A { exports: [{stream: y, service: y}] } }", "write two exports"),
+        ("accounts { A { users: [{usr: a}] } }", "a user has no name"),
+        ("authorization { users: [{usr: a}] }", "a user has no name"),
+        ("lame_duck_duration: 20s", "at least 30s"),
+        ("write_deadline: '10'", "with its unit"),
+        ("cluster { name: c, port: 1, ping_interval: '10' }", "with its unit"),
+        ("jetstream: maybe", "enabled or disabled"),
+        ("jetstream: 1", "enabled or disabled"),
+        ("jetstream { max_mem: 1ZB }", "such as 10G"),
+        ("jetstream { max_file: '10GB' }", "such as 10G"),
+        ("accounts { A { exports: [{service: a}], imports: [{service: {account: B, subject: b}, to: a}] }, B { exports: [{service: b}], imports: [{service: {account: A, subject: a}, to: b}] } }", "circle of imports: B > A > B"),
+        ("accounts { A { exports: [{stream: 'a.>'}], imports: [{stream: {account: B, subject: 'b.>'}, prefix: a}] }, B { exports: [{stream: 'b.>'}], imports: [{stream: {account: A, subject: 'a.>'}, prefix: b}] } }", "circle of imports"),
     ],
 )  # fmt: skip
 def test_what_the_server_refuses_is_a_fault(text: Any, words: Any, tmp_path: Path) -> None:
@@ -667,6 +765,14 @@ def test_what_the_server_refuses_is_a_fault(text: Any, words: Any, tmp_path: Pat
         "jetstream { domain: a-b, max_mem: '1G', unique_tag: x }",
         "max_payload: 8MB\nmax_pending: 64MiB\nmax_connections: 64K\nping_max: 3",
         "accounts { A { exports: [{stream: x, accounts: [B]}] }, B { } }",
+        "leafnodes { remotes: [{url: nats://h:1}, {url: nats://h:1, account: A}] }\naccounts { A {} }",
+        "accounts { A { exports: [{service: y}] }, C { exports: [{service: y}] }, B { imports: [{service: {account: A, subject: y}}, {service: {account: C, subject: y}}] } }",
+        "accounts { A { exports: [{stream: 'a.>'}], imports: [{stream: {account: B, subject: b.x}}] }, B { exports: [{stream: 'b.>'}], imports: [{stream: {account: A, subject: a.x}}] } }",
+        "accounts { A { exports: [{service: a}], imports: [{stream: {account: B, subject: a}}] }, B { exports: [{stream: a}], imports: [{service: {account: A, subject: a}}] } }",
+        "jetstream: enabled\nmqtt { port: 1 }\nlame_duck_duration: 1m30s\nwrite_deadline: '10s'",
+        "jetstream { max_mem: '1G', max_file: 10GB }",
+        "leafnodes { remotes: [{url: 'nats://h<i>:1'}] }",
+        "gateway { name: d, port: 2 }\nleafnodes { port: 3 }\nsystem_account: S\naccounts { S { } }",
     ],
 )
 def test_nothing_is_said_of_what_the_server_takes(text: Any, tmp_path: Path) -> None:

@@ -123,7 +123,7 @@ def test_max_hops_is_one_unless_it_is_written() -> None:
     assert read(federated()).bridges[0].max_hops == 1
 
 
-@pytest.mark.parametrize(("value", "code"), [(0, "C020"), ("2", "C005"), (1.5, "C005")])
+@pytest.mark.parametrize(("value", "code"), [(0, "C020"), (1.5, "C005")])
 def test_max_hops_that_let_nothing_through(value: Any, code: str) -> None:
     drafts = read(federated(parameters=[upstream(**{"max-hops": value})]))
     assert drafts.bridges == []
@@ -281,6 +281,77 @@ def test_federated_queues_are_told() -> None:
     assert not said(drafts, "C020")
 
 
+# --- what RabbitMQ refuses ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ({"max_hops": 2}, "does not know max_hops: write max-hops"),
+        ({"zzz": 2}, "does not know zzz: remove it"),
+        ({"max-hops": None}, "max-hops is null"),
+        ({"max-hops": "2"}, "max-hops is no number"),
+        ({"trust-user-id": "true"}, "trust-user-id is neither true nor false"),
+    ],
+)
+@pytest.mark.parametrize("in_set", [False, True])
+def test_an_upstream_that_rabbitmq_refuses_is_no_link(
+    value: dict[str, Any], words: str, in_set: bool
+) -> None:
+    members = {**UP, "component": "federation-upstream-set", "name": "s"}
+    parameters = [upstream(), {**members, "value": [{"upstream": "north", **value}]}]
+    chosen = policy(federation_upstream_set="s")
+    if not in_set:
+        parameters, chosen = [upstream(**value)], policy(federation_upstream="north")
+    drafts = read(federated(parameters=parameters, policies=[chosen]))
+    assert drafts.bridges == []
+    (told,) = said(drafts, "C020")
+    assert told.startswith("RabbitMQ refuses set s" if in_set else "RabbitMQ refuses upstream nor")
+    assert words in told
+
+
+def test_a_shovel_that_rabbitmq_refuses_is_no_bridge() -> None:
+    ends = {"src_uri": "amqp://", "src_queue": "q", "dest_uri": "amqp://far"}
+    drafts = read({"parameters": [shovel(**ends, prefetch_counts=5)]})
+    assert (drafts.bridges, len(said(drafts, "C020"))) == ([], 1)
+    assert "write prefetch-count" in said(drafts, "C020")[0]
+
+
+def test_a_variable_for_a_number_is_to_be_filled_in() -> None:
+    drafts = read(federated(parameters=[upstream(**{"max-hops": "${HOPS}"})]))
+    assert said(drafts, "C006") == ["a variable stands for max-hops: fill it in"]
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"pattern": "^orders("}, "is no regular expression (missing ))"),
+        ({"pattern": "*"}, "is no regular expression (nothing to repeat)"),
+        ({"priority": "10"}, "priority is no number"),
+        ({"priority": None}, "priority is no number"),
+    ],
+)
+def test_a_policy_that_rabbitmq_refuses_federates_nothing(more: Any, words: str) -> None:
+    drafts = read(federated(policies=[{**policy(federation_upstream="north"), **more}]))
+    (told,) = said(drafts, "C020")
+    assert (drafts.bridges, words in told) == ([], True)
+    assert told.startswith("RabbitMQ refuses policy p, and definitions with it")
+
+
+@pytest.mark.parametrize("pattern", ["[[:alpha:]]+", r"orders\z", r"\Qorders(\E"])
+def test_upstreams_of_a_policy_that_cannot_be_read_may_be_used(pattern: str) -> None:
+    drafts = read(federated(policies=[policy(pattern, federation_upstream="north")]))
+    assert any("its pattern cannot be read here" in one for one in said(drafts, "C010"))
+    assert said(drafts, "C020") == []
+    of_names = [policy(federation_upstream_pattern=pattern)]
+    assert said(read(federated(policies=of_names)), "C020") == []
+
+
+def test_an_upstream_with_an_empty_list_of_addresses_has_none() -> None:
+    drafts = read(federated(parameters=[upstream(uri=[])]))
+    assert said(drafts, "C005") == ["upstream north has no address: write its uri"]
+
+
 # --- bindings -------------------------------------------------------------------------------
 
 
@@ -297,6 +368,42 @@ def test_bindings_say_who_is_served(kind: str, key: str, topic: str) -> None:
     bound = {"source": "orders", "vhost": "/", "destination": "q", "routing_key": key}
     drafts = read(federated(exchanges=[exchange("orders", kind)], bindings=[bound]))
     assert [(one.name, one.subscribers) for one in drafts.topics] == [(topic, (("east", "q"),))]
+
+
+@pytest.mark.parametrize(
+    ("key", "kind", "told"),
+    [
+        ("a.#.b", "topic", "the key a.#.b: it is taken as a.#, so more is followed"),
+        ("#.up", "topic", "the key #.up: it is taken as #,"),
+        ("a.#", "topic", None),
+        ("a.#.#", "topic", None),
+        ("#.up", "fanout", None),
+    ],
+)
+def test_keys_that_topics_do_not_have_are_told_with_their_line(
+    key: str, kind: str, told: str | None
+) -> None:
+    bound = {"source": "orders", "vhost": "/", "destination": "q", "routing_key": key}
+    one = shovel(
+        src_uri="amqp://", src_exchange="orders", src_exchange_key=key, dest_uri="amqp://f"
+    )
+    config = f"""[{{rabbitmq_shovel, [{{shovels, [{{s, [
+        {{source, [{{uris, ["amqp://"]}}, {{declarations, [
+        {{'exchange.declare', [{{exchange, <<"x">>}}, {{type, <<"{kind}">>}}]}},
+        {{'queue.declare', [{{queue, <<"q">>}}]}},
+        {{'queue.bind', [{{exchange, <<"x">>}}, {{queue, <<"q">>}}, {{routing_key, <<"{key}">>}}]}}
+        ]}}, {{queue, <<"q">>}}]}}, {{destination, [{{uris, ["amqp://far"]}}]}}]}}]}}]}}]."""
+    declared = {"exchanges": [exchange("orders", kind)]}
+    static = Drafts()
+    read_erlang(config, FILE, "east", static)
+    for drafts, line in (
+        (read({**declared, "bindings": [bound]}), 14),
+        (read({**declared, "parameters": [one]}), 10),
+        (static, 5),
+    ):
+        found = [one for one in drafts.findings if "it is taken as" in one.message]
+        assert [one.where.line for one in found] == ([line] if told else [])
+        assert all((told or "") in one.message for one in found)
 
 
 def test_a_binding_of_exchanges_is_a_bridge_to_itself() -> None:
@@ -561,6 +668,22 @@ def test_where_something_cannot_be_read_nothing_is_said_of_use() -> None:
     assert not any("is used by no policy" in one for one in said(drafts, "C020"))
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("amqp://b b", "white space"),
+        ("amqp://u:Sesame#1@b", "write %23 for #"),
+        ("amqp://Sesame#1@b", "write %23 for #"),
+        ("amqp://u:Sesame?1@b", "write %3f for ?"),
+        ("amqp://u:Sesame/1@b", "write %2f for /"),
+    ],
+)
+def test_what_is_wrong_with_an_address_is_told_and_never_a_password(text: str, words: str) -> None:
+    found = read_uri(text)
+    assert isinstance(found, BadUri)
+    assert (found.code, words in found.message, "Sesame" in found.message) == ("C005", True, False)
+
+
 def test_several_addresses_in_one_text_are_to_be_a_list() -> None:
     found = read_uri("amqp://u:pw@one/v,amqp://u:pw@two")
     assert isinstance(found, BadUri)
@@ -630,7 +753,7 @@ def test_signs_of_patterns_within_names_are_no_patterns() -> None:
     assert {one.name for one in drafts.topics} == {
         *("Shop:Order%2BPaid/#", "c%23/a/#", "queue/c%2B%2B/#", "queue/r%23/#")
     }
-    assert any("its key stands for no topic" in one for one in said(drafts, "C010"))
+    assert any("topics cannot have its +" in one for one in said(drafts, "C010"))
     assert drafts.faults == []
 
 
@@ -687,6 +810,8 @@ def test_variables_stand_for_no_names(name: str) -> None:
         ('{"vhosts": [] # all\n}', 1, "a comment"),
         ('{"a": 1,\n{% if x %}\n"b": 2}', 2, "a template's"),
         ('{"a": {{ x }}}', 1, "a template's"),
+        ('{"a": [\n{% for u in us %}\n{"b": "{{ u }}"}{% endfor %}]}', 2, "a template's"),
+        ('{"a": [{# all #}]}', 1, "a template's"),
     ],
 )
 def test_what_json_does_not_have(text: str, line: int, words: str) -> None:
@@ -871,6 +996,34 @@ def test_an_exchange_among_properties_keeps_rabbitmq_from_starting() -> None:
     dest = '{uris, ["amqp://far"]}, {publish_properties, [{exchange, <<"x">>}]}'
     drafts = static('{uris, ["amqp://"]}, {queue, <<"q">>}', dest)
     assert any("write publish_fields" in one for one in said(drafts, "C020"))
+
+
+def test_two_static_shovels_of_one_name_keep_the_plug_in_from_starting() -> None:
+    one = """{s, [{source, [{uris, ["amqp://"]}, {queue, <<"q">>}]},
+        {destination, [{uris, ["amqp://far"]}]}]}"""
+    drafts = Drafts()
+    text = f"[{{rabbitmq_shovel, [{{shovels, [\n{one},\n{one}]}}]}}]."
+    read_erlang(text, FILE, "east", drafts)
+    (told,) = [one for one in drafts.findings if one.code == "C020"]
+    assert (told.where.line, "shovel s is there twice (line 2)" in told.message) == (4, True)
+
+
+def test_advanced_config_alone_is_called_as_its_folder(tmp_path: Path) -> None:
+    for here, far in (("north", "south"), ("south", "north")):
+        (tmp_path / here).mkdir()
+        (tmp_path / here / "advanced.config").write_text(
+            f"""[{{rabbitmq_shovel, [{{shovels, [{{s, [
+            {{source, [{{uris, ["amqp://"]}}, {{declarations, ['queue.declare',
+                {{'queue.bind', [{{exchange, <<"x">>}}, {{routing_key, <<"#">>}}]}}]}}]}},
+            {{destination, [{{uris, ["amqp://{far}"]}},
+                {{publish_fields, [{{exchange, <<"x">>}}]}}]}}]}}]}}]}}]."""
+        )
+    federation = read_native([tmp_path]).federation
+    assert sorted(federation.brokers) == ["north", "south"]
+    assert {(one.from_, one.to) for one in federation.bridges} == {
+        ("north", "south"),
+        ("south", "north"),
+    }
 
 
 def test_variables_stand_for_no_end_of_a_static_shovel() -> None:
@@ -1120,6 +1273,50 @@ def test_files_that_are_called_alike_are_one_cluster(tmp_path: Path) -> None:
     (tmp_path / "map.yaml").write_text(names)
     read = read_native([folder], mapping=tmp_path / "map.yaml")
     assert {"hub", "orders@hub"} <= set(read.federation.brokers)
+
+
+def test_what_a_file_uses_of_another_one_is_told_once_with_what_makes_them_one(
+    tmp_path: Path,
+) -> None:
+    bound = {"source": "orders", "vhost": "/", "destination": "q", "routing_key": "#"}
+    files = {
+        "definitions": {"exchanges": [exchange("orders")], "queues": [{"name": "q", "vhost": "/"}]},
+        "bound": {"bindings": [bound, bound], "queues": [{"name": "q", "vhost": "/"}]},
+        "fed": {"parameters": [upstream()], "policies": [policy(federation_upstream="north")]},
+        "sync": {"parameters": [shovel(src_uri="amqp://", src_queue="q", dest_uri="amqp://far")]},
+        "other": {
+            "exchanges": [exchange("orders", vhost="v")],
+            "parameters": [shovel("t", src_uri="amqp://b", src_queue="q", dest_uri="amqp://far")],
+        },
+    }
+    folder = several(tmp_path / "hub", **files)
+    elsewhere = several(tmp_path / "east", fed=files["fed"])
+    told = {
+        (one.where.file.rpartition("/")[2], one.message.split(":")[0].rpartition("/")[2])
+        for one in read_native([folder, elsewhere]).findings
+        if "they are taken for two clusters" in one.message
+    }
+    assert told == {
+        ("bound.json", "definitions.json"),
+        ("fed.json", "definitions.json"),
+        ("sync.json", "definitions.json"),
+        ("sync.json", "bound.json"),
+    }
+    (tmp_path / "map.yaml").write_text(
+        f"names: {{{', '.join(f'{one}.json: hub' for one in files)}}}"
+    )
+    joined = read_native([folder], mapping=tmp_path / "map.yaml")
+    assert not any("two clusters" in one.message for one in joined.findings)
+
+
+def test_a_shovel_between_others_is_followed_if_the_map_names_its_holder(tmp_path: Path) -> None:
+    ends = {"src_uri": "amqp://hub", "src_queue": "q", "dest_uri": "amqp://far"}
+    folder = several(tmp_path / "a", x={"parameters": [shovel(**ends)]})
+    (told,) = [one for one in read_native([folder]).findings if "both ends" in one.message]
+    assert "call the broker of this file like its host in --map (names:)" in told.message
+    (tmp_path / "map.yaml").write_text("names: {x.json: hub}")
+    (bridge,) = read_native([folder], mapping=tmp_path / "map.yaml").federation.bridges
+    assert (bridge.from_, bridge.to) == ("hub", "far")
 
 
 def test_what_two_files_of_a_cluster_say_otherwise_is_a_conflict(tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ from ropewalk.federation.readers.drafts import Drafts
 from ropewalk.federation.readers.growing import Change, grown
 from ropewalk.federation.readers.json_text import parse_json
 from ropewalk.federation.readers.rabbitmq import read_script
+from ropewalk.federation.readers.rabbitmq.examples import example
 from ropewalk.federation.readers.rabbitmq.scripts import Script
-from ropewalk.federation.readers.rabbitmq.stand_ins import example
 from ropewalk.federation.readers.reading import Reading, read_native
 from ropewalk.federation.readers.shell import Shell, Word
 from ropewalk.verify import verify
@@ -317,6 +317,31 @@ def test_requests_and_options_name_the_server_by_host_or_port() -> None:
 
 
 @pytest.mark.parametrize(
+    ("options", "server"),
+    [
+        ("-N east", "east"),
+        ("--node=east", "east"),
+        ("-N default", ""),
+        ("-N east -H west", "west"),
+        ("-U http://u:p@east:15672/mq", "east"),
+        ("--base-uri https://east.example.net", "east.example.net"),
+        ("-U http://localhost:15673", "localhost_15673"),
+    ],
+)
+def test_rabbitmqadmin_names_its_server_by_a_section_or_an_address(
+    options: str, server: str
+) -> None:
+    text = f"rabbitmqadmin {options} declare vhost name=v"
+    assert put(text, server) == [("vhosts", {"name": "v"})]
+
+
+def test_numbers_and_flags_of_options_are_numbers_and_flags() -> None:
+    text = "federation declare_upstream --name n --uri amqp://far --reconnect-delay 5 --trust-user-id true"
+    ((_, entry),) = put(f"rabbitmqadmin {text}")
+    assert entry["value"] == {"uri": "amqp://far", "reconnect-delay": 5, "trust-user-id": True}
+
+
+@pytest.mark.parametrize(
     ("text", "line", "message"),
     [
         ("rabbitmqctl set_parameter c n '{\n\"a\" 1}'", 2, "':' is missing"),
@@ -453,6 +478,65 @@ def test_what_another_script_takes_away_is_there(tmp_path: Path) -> None:
     assert "delete.sh:1 takes it away again in another script" in told.message
 
 
+def other(far: str) -> str:
+    return "set_parameter federation-upstream up '" + f'{{"uri": "amqp://{far}"}}' + "'"
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "words"),
+    [
+        (f"rabbitmqctl {other('a')}\nrabbitmqctl {other('b')}", "C020", "for the same server, and"),
+        (f"rabbitmqctl {other('a')}\nrabbitmqctl {other('a')}", "", ""),
+        (
+            f"case $1 in a) rabbitmqctl {other('a')};; *) rabbitmqctl {other('b')};; esac",
+            "C010",
+            "says it otherwise if a condition holds: that is taken",
+        ),
+        (
+            f"docker exec $A rabbitmqctl {other('a')}\ndocker exec $A rabbitmqctl {other('b')}",
+            "C010",
+            "says it otherwise for a server that a variable names as well",
+        ),
+    ],
+)
+def test_what_a_script_says_twice_otherwise_is_told(
+    tmp_path: Path, text: str, code: str, words: str
+) -> None:
+    reading = read(tmp_path, s_sh=f"{text}\n")
+    told = [one for one in reading.findings if "otherwise" in one.message]
+    assert [one.code for one in told] == ([code] if code else [])
+    assert all(words in one.message and one.where.line == 1 for one in told)
+
+
+@pytest.mark.parametrize(
+    "pattern", [".*drone.*", "(?i)^fed", r"^fed-\d+$", r"^[a-z]+\.events$", "^(..)\\1$", "[[:x:]]"]
+)
+def test_an_upstream_is_not_said_to_be_idle_where_a_policy_may_use_it(
+    tmp_path: Path, pattern: str
+) -> None:
+    policy = f"""set_policy --apply-to exchanges fed '{pattern}' '{{"federation-upstream-set": "all"}}'"""
+    reading = read(tmp_path, s_sh=f"rabbitmqctl {UP}\nrabbitmqctl {policy}\n")
+    assert not [one for one in reading.findings if one.code == "C020"]
+    assert bool(reading.federation.bridges) is (pattern not in ("^(..)\\1$", "[[:x:]]"))
+
+
+def test_what_requests_send_that_is_not_read_is_not_said_to_be_missing(tmp_path: Path) -> None:
+    send = "curl -X PUT http://localhost:15672/api/parameters/federation-upstream/%2f/up -d"
+    policy = f"rabbitmqctl {POLICY}\n"
+    reading = read(tmp_path, s_sh=f"jq -n '{{}}' | {send} @-\n{policy}")
+    assert any("data that another command gives" in one.message for one in reading.findings)
+    assert not [one for one in reading.findings if one.code == "C020"]
+    control = read(tmp_path, s_sh=policy)
+    assert [one.code for one in control.findings if one.severity == "warning"] == ["C020"]
+
+
+def test_a_file_that_the_script_makes_is_no_other_file() -> None:
+    text = "curl -XPUT h:15672/api/vhosts/v -d @v.json"
+    (note,) = script(f"jq -n x > /tmp/v.json\n{text}")[1].findings
+    assert "a command whose words are not known writes that file" in note.message
+    assert "another file" not in note.message
+
+
 # --- definitions that grow --------------------------------------------------------------------
 
 
@@ -477,7 +561,10 @@ def test_the_later_of_two_changes_holds_and_what_is_cleared_is_gone() -> None:
 @pytest.mark.parametrize(
     ("pattern", "name"),
     [("^orders$", "orders"), (r"^fed\.", "fed.x"), ("^(a|b)$", "a"), (r"^(?!amq\.).*", "any"),
-     ("orders.*", "orders"), ("^ab?$", "a"), ("", "any"), ("^[a-z]{9}$", None)],
+     ("orders.*", "orders"), ("^ab?$", "a"), ("", "any"), ("^[a-z]{9}$", "x" * 9),
+     (".*drone.*", "drone"), ("(?i)^fed", "fed"), (r"^fed-\d+$", "fed-0"), ("^[nN]o[^x]$", "no0"),
+     (r"^[a-z]+\.events$", "x.events"), ("^(fed|bus)\\..*", "fed.x"), ("^$", None),
+     ("^(?>a|b)c++[^a]?$", "ac"), (r"^\S\W\D\w$", "x-xx"), (r"^a\sb?$", "a ")],
 )  # fmt: skip
 def test_a_policy_without_exchanges_has_one_that_stands_for_them(
     pattern: str, name: str | None

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -274,7 +275,7 @@ def test_a_scene_with_somebody_who_is_not_there_is_refused(
         asyncio.run(play([mosquitto("a")], reach, scene, tmp_path))
 
 
-PORTS = {"a": {"client": 20001}, "b": {"client": 20002}}
+PORTS = {"a": {"client": 20001}, "b": {"client": 20002, "mqtt": 20002}}
 DOORS = Doors(ports=PORTS, reach=reach, closed=20003)
 
 
@@ -314,6 +315,14 @@ notifications false
     assert "a: mount_point: topics of its clients keep their names in the lab" in script.left_out
     (link,) = script.links
     assert (link.name, link.to, link.ports, link.first) == ("mine", ("b",), (20002,), False)
+
+
+def test_mosquittos_addresses_end_where_a_comment_begins(tmp_path: Path) -> None:
+    text = "listener 1883\nconnection up\naddress b:1883  # the cloud\ntopic a/# out 0\n"
+    one = Actor(name="a", make="mosquitto", text=text, file="m.conf", spaces={"a": ""})
+    script = rewrite_mosquitto(one, DOORS, client=20001, folder=tmp_path)
+    assert "addresses 127.0.0.1:20002\n" in script.text
+    assert [link.to for link in script.links] == [("b",)]
 
 
 OPERATED = """
@@ -410,5 +419,14 @@ def test_a_verdict_asks_for_a_control_and_for_exact_counts() -> None:
     assert not judge("loop", {("a", "t"): 1, ("b", "t"): 1}, seen(a=10)).confirmed
     assert judge("loop", {}, seen()).words == "no copy arrived anywhere: nothing was shown"
     assert not judge("cut", {("b", "t"): 0}, seen(a=1), control=seen(a=1)).confirmed
+
     with pytest.raises(UsageError, match="no claim is called 'x'"):
         judge("x", {}, seen())
+
+
+def test_silence_shows_nothing_while_a_connection_is_missing() -> None:
+    expected = {("b", "t"): 0, ("a", "t"): 1}
+    seen = Observed(copies={("a", "t"): 1}, left_out=(), seconds=3.0, setup_seconds=1.0)
+    assert judge("gap", expected, seen).confirmed
+    told = judge("gap", expected, replace(seen, missing=("bridge 'u' of a did not come up",)))
+    assert (told.confirmed, "but bridge 'u' of a" in told.words) == (False, True)

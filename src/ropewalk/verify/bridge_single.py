@@ -15,6 +15,8 @@ from ropewalk.verify.flood import SOURCE, Place
 from ropewalk.verify.floods import Floods, Pair, bridge_words
 from ropewalk.verify.verdicts import Verdict
 
+MESHED = ("route", "gateway", "binding", "import")
+"""Each is the only way, as all of a cluster have one to each other, or is within a broker."""
 NAMED = 5
 """So many connections are named, others only counted."""
 MOST_LOOKED_AT = 50_000
@@ -88,11 +90,12 @@ def _connections(asked: Asked, halt: Bools) -> Iterator[Finding]:
     federation = asked.floods.federation
     if not any(one.written for one in federation.bridges):
         return  # who wrote the bridges down by hand knows them
-    numbers = sorted(set(connections_of(federation)))
+    kinds = [one.kind for one in federation.bridges]
+    numbers = sorted({one for one in connections_of(federation) if kinds[one] not in MESHED})
     if len(numbers) * len(asked.pairs) <= MOST_LOOKED_AT:
         only = [one for one in numbers if _cuts(asked, one)] if not halt[0] else []
     else:
-        only = sorted(_only_ways(asked))
+        only = sorted(_only_ways(asked) & set(numbers))
     if only:
         words = [bridge_words(federation, one) for one in only]
         what = "connections is" if len(only) == 1 else "connections are each"
@@ -113,8 +116,6 @@ def _some(words: Sequence[str]) -> str:
 def _cuts(asked: Asked, number: int) -> bool:
     """Whether something is not served while a connection is away."""
     federation = asked.floods.federation
-    if federation.bridges[number].kind == "binding":
-        return False
     fates = asked.fates(Floods(federation, before=asked.floods, cut=(number,)))
     served = asked.usual == Verdict.DELIVERED
     return bool((served & (fates != Verdict.DELIVERED)).any())

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 CODES = {"lost": "V030", "gained": "V031", "changed": "V032"}
 SHOWN = 20
+PATH = "takes another path"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +102,13 @@ class Difference:
         when = "with nothing failed" if first == "none" else f"when {first} is down"
         also = f" and in {others} more scenario{'s' if others > 1 else ''}" if others else ""
         end = one.fate.words if one.kind == "lost" else " > ".join(one.new_path)
+        # Bridges rename, and bring copies: that is another print of the same brokers.
+        same = one.old_path == one.new_path
+        changed = "arrives under another name or in other numbers" if same else PATH
         words = {
             "lost": f"is no longer delivered {when}{also}: it {end}",
             "gained": f"is now delivered {when}{also}: {end}",
-            "changed": f"takes another path {when}{also}: {end}",
+            "changed": f"{changed} {when}{also}: {end}",
         }[one.kind]
         witness = {
             "from": one.source,

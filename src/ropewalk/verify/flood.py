@@ -196,6 +196,8 @@ class Bridges:
             if self._is_origin(arc.far, place) or arc.far in seen:
                 return None
             seen = self._left(place)
+        if bridge.kind == "gateway":
+            seen = _servers(seen)  # gateways do not tell which leaf node's cluster it came from
         if self.limits and bridge.max_hops is not None and hops >= bridge.max_hops:
             stopped.add(arc.number)
             return None
@@ -224,12 +226,17 @@ class Bridges:
 
     def _left(self, place: Place) -> frozenset[str]:
         """What a message remembers that leaves by a leaf connection: servers, and the cluster."""
-        servers = {one for one in place.seen if not one.startswith(_ORIGIN)}
-        return frozenset(servers | {place.broker, _ORIGIN + self._cluster(place.broker)})
+        here = {place.broker, _ORIGIN + self._cluster(place.broker)}
+        return _servers(place.seen) | here
 
     def _cluster(self, broker: str) -> str:
         known = self.layout.known.get(broker)
         return (known.cluster or broker) if known else broker
+
+
+def _servers(seen: frozenset[str]) -> frozenset[str]:
+    """What a message remembers, without the cluster."""
+    return frozenset(one for one in seen if not one.startswith(_ORIGIN))
 
 
 def renamed(

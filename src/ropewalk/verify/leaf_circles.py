@@ -1,13 +1,14 @@
 """Circles of NATS leaf nodes: servers do not let messages go round, they refuse a connection.
 
 Which one depends on the order in which the servers start, so the same files work on one day and
-leave a site cut off on another. Servers look no further than leaf connections and routes: what goes
-round through a gateway goes round for ever, and is found as a loop. Several leaf connections from
-one cluster to one other are none of theirs either: these bring copies, or none (as played with
-nats-server 2.15).
+leave a site cut off on another. A server finds a circle when a hub tells it of itself: by leaf
+connections and routes, and through a gateway between two hubs of its own. What goes round through
+a gateway beside a leaf connection goes round for ever, and is found as a loop. Several leaf
+connections from one cluster to one other are no circle either: these bring copies, or none, but for
+servers with `hub: true` and a leaf node without a cluster's name (as played with nats-server 2.15).
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 from ropewalk.federation.facts import Federation
 from ropewalk.findings import Finding
@@ -33,14 +34,64 @@ def circles(federation: Federation) -> dict[int, list[tuple[str, int]]]:
             continue
         a, b = bridge.from_, ends[0]
         up = _root(cells, a), _root(cells, b)
-        if bridge.kind == "leaf" and up not in upwards:
+        if bridge.kind == "leaf" and up in upwards and _is_nameless(federation, i):
+            found[i] = _way(joined, b, a)
+        elif bridge.kind == "leaf" and up not in upwards:
             upwards.add(up)
             if _root(part, up[0]) == _root(part, up[1]):
                 found[i] = _way(joined, b, a)
             part[_root(part, up[0])] = _root(part, up[1])
         joined.setdefault(a, []).append((b, i))
         joined.setdefault(b, []).append((a, i))
-    return found
+    return found | _through_gateways(federation, found, cells)
+
+
+def _is_nameless(federation: Federation, number: int) -> bool:
+    """Whether a server with `hub: true` does not learn where its leaf node's messages are from."""
+    bridge = federation.bridges[number]
+    return "hub" in bridge.written and not federation.brokers[bridge.from_].cluster
+
+
+def _through_gateways(
+    federation: Federation, found: Collection[int], cells: dict[str, str]
+) -> dict[int, list[tuple[str, int]]]:
+    """Leaf connections of a server to hubs of several clusters that gateways join."""
+    ups: dict[str, list[int]] = {}
+    steps: list[tuple[str, str, int]] = []
+    connections = connections_of(federation)
+    for i, bridge in enumerate(federation.bridges):
+        first = connections[i] == i and i not in found
+        if bridge.kind not in ("leaf", "route", "gateway") or not first:
+            continue
+        ends = far_ends(bridge, federation.brokers)
+        if bridge.kind == "leaf" and ends:
+            ups.setdefault(bridge.from_, []).append(i)
+        for end in ends if bridge.kind == "gateway" else ends[:1]:
+            steps += [(bridge.from_, end, i), (end, bridge.from_, i)]
+    cells = {broker: _root(cells, broker) for broker in federation.brokers}
+    made: dict[int, list[tuple[str, int]]] = {}
+    if any(one.kind == "gateway" for one in federation.bridges):
+        for broker, numbers in ups.items():
+            for k, number in enumerate(numbers[1:], 1):
+                start = far_ends(federation.bridges[number], federation.brokers)[0]
+                joined = _outside(steps, broker, numbers[:k], cells)
+                way = _way(joined, start, broker)
+                if any(federation.bridges[i].kind == "gateway" for _, i in way if i >= 0):
+                    made[number] = way
+    return made
+
+
+def _outside(
+    steps: Sequence[tuple[str, str, int]], broker: str, back: Collection[int], cells: dict[str, str]
+) -> Edges:
+    """How brokers are joined outside a broker's cluster, and the connections back to it."""
+    own = cells[broker]
+    joined: Edges = {}
+    for near, far, number in steps:
+        if cells[near] == own or (cells[far] == own and number not in back):
+            continue
+        joined.setdefault(near, []).append((far, number))
+    return joined
 
 
 def _cells(federation: Federation) -> dict[str, str]:
@@ -79,7 +130,10 @@ def _root(part: dict[str, str], one: str) -> str:
 
 
 def _way(joined: Edges, start: str, goal: str) -> list[tuple[str, int]]:
-    """Brokers from one to another, each with the bridge that leads to it (-1: the start)."""
+    """Brokers from one to another, each with the bridge that leads to it (-1: the start).
+
+    Empty if there is no way.
+    """
     came: dict[str, tuple[str, int]] = {start: ("", -1)}
     waiting = [start]
     for one in waiting:
@@ -87,8 +141,8 @@ def _way(joined: Edges, start: str, goal: str) -> list[tuple[str, int]]:
             if near not in came:
                 came[near] = (one, number)
                 waiting.append(near)
-    way = []
-    at = goal
+    way: list[tuple[str, int]] = []
+    at = goal if goal in came else ""
     while at:
         before, number = came[at]
         way.append((at, number))

@@ -13,6 +13,8 @@ from itertools import combinations, permutations
 from ropewalk.federation.bridges import Bridge
 from ropewalk.federation.readers.drafts import BrokerDraft
 
+KEPT_TO_ITS_OWN = frozenset(("hub", "ignore_discovered_servers"))
+"""Settings with which a leaf connection has the addresses of its file, and no others."""
 Pair = tuple[int, int]
 """Two clusters, by their numbers."""
 
@@ -69,6 +71,8 @@ def _mesh(
         asked.setdefault(frozenset((brokers[one.from_].host, brokers[one.to].host)), one)
     members = [one for pair, one in asked.items() if pair <= set(servers)]
     for a, b in combinations(servers, 2):
+        if _server_name(a, brokers) == _server_name(b, brokers) != "":
+            continue  # they refuse each other
         route = asked.get(frozenset((a, b))) or (
             replace(members[0], name="gossip") if members else None
         )
@@ -162,13 +166,25 @@ def _groups(pairs: Iterable[Pair]) -> list[list[int]]:
 
 def _wider(one: Bridge, clusters: list[list[str]], brokers: dict[str, BrokerDraft]) -> Bridge:
     """A leaf node learns the other servers of the cluster that it is connected to."""
-    if one.kind != "leaf":
+    if one.kind != "leaf" or not KEPT_TO_ITS_OWN.isdisjoint(one.written):
         return one
     far = brokers[one.to]
     peers = next((servers for servers in clusters if far.host in servers), [])
     named = [_spaces(server, brokers).get(far.space) for server in peers]
     known = {one.to, *one.addresses}
     more = [name for name in named if name is not None and name not in known]
+    more = [name for name in more if not _unlisted(brokers[name])]
     if not more:
         return one
     return replace(one, addresses=(*one.addresses, *more), reached_at=())
+
+
+def _unlisted(one: BrokerDraft) -> bool:
+    """Whether leaf nodes do not hear of a server."""
+    return one.nats is not None and one.nats.unlisted
+
+
+def _server_name(server: str, brokers: dict[str, BrokerDraft]) -> str:
+    """What a server calls itself, if it has a file."""
+    facts = next((one.nats for one in brokers.values() if one.host == server), None)
+    return facts.name if facts is not None else ""

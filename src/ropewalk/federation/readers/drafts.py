@@ -1,6 +1,6 @@
 """What one configuration file says, before it is known which brokers its addresses mean."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -24,6 +24,10 @@ class Address:
     secure: bool = False
     server: str = ""
     """What an AsyncAPI document calls it."""
+    said: str = ""
+    """The broker that the user says it is, of a document that names no servers."""
+    web: bool = False
+    """Whether it is for WebSockets, and not for clients of the protocol itself."""
     peer: str = ""
     """Of NATS: what connects there (route, gateway, leaf); a server has one port for each."""
     cluster: str = field(default="", compare=False)
@@ -36,6 +40,36 @@ class Address:
     def __str__(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{host}:{self.port}" + (f" ({self.space})" if self.space else "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NatsFacts:
+    """Of a NATS server that has a file: which other servers it takes connections from."""
+
+    whole: bool = True
+    """Whether all of its settings are known: what is not said then is not there."""
+    name: str = ""
+    gateway: str | None = None
+    """The name of its gateway, empty if it is not known; None if there is no gateway."""
+    route_user: int = 0
+    """Tells the user of `cluster`; 0 if routes need no login."""
+    asks: bool = False
+    """Whether leaf nodes have to log in."""
+    logins: frozenset[int] | None = None
+    """Who they may be; None if that is not known, or anybody."""
+    unlisted: bool = False
+    """Whether leaf nodes do not hear of it from others of its cluster (no_advertise)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Door:
+    """A listener of Mosquitto, and the line that opens it; None: it is there without one."""
+
+    host: str
+    port: int
+    where: Where | None
+    web: bool = False
+    secure: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +99,11 @@ class BrokerDraft:
     elsewhere: bool = False
     """Of NATS: whether its accounts are kept elsewhere, by an operator, and none is known."""
     risk_groups: tuple[str, ...] = ()
+    nats: NatsFacts | None = field(default=None, repr=False, compare=False)
+    doors: tuple[Door, ...] = ()
+    """Of Mosquitto: all of its listeners; none if a part of its files is not known."""
+    repeats: Where | None = None
+    """Of Mosquitto: the line that lets it send a message once for each pattern that matches."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,8 +126,14 @@ class BridgeDraft:
     max_hops: int | None = None
     choice: Choice = "first"
     echoes: bool = False
+    private: bool = False
+    """Of Mosquitto: whether it says that it is a bridge (try_private), as its own kind takes it."""
+    client: str = field(default="", repr=False)
+    """Of Mosquitto: the client id that is written for it at the far broker."""
+    overlaps: bool = False
+    """Of Mosquitto: whether several of its connection's lines fetch the same."""
     lines: Mapping[str, Where] = field(default_factory=dict)
-    """Fields with lines of their own: addresses, max_hops, direction."""
+    """Fields with lines of their own: addresses, max_hops, direction; of NATS settings, too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +148,13 @@ class TopicDraft:
     publishers: tuple[tuple[str | Address, str | None], ...] = ()
     subscribers: tuple[tuple[str | Address, str | None], ...] = ()
     assumed: bool = False
+    sent_qos: int | None = None
+    """MQTT's quality of service that publishers state; None if they state none."""
+    received_qos: int | None = None
+
+
+Later = Callable[[Make | None], None]
+"""Reads a document, when the make of the broker that the user says it is at is known."""
 
 
 @dataclass(slots=True)
@@ -118,6 +170,12 @@ class Drafts:
     findings: list[Finding] = field(default_factory=list)
     included: set[str] = field(default_factory=set)
     """Files that others include: they are no brokers of their own."""
+    documents: dict[str, str] = field(default_factory=dict)
+    """The brokers that AsyncAPI documents are at, by path or its ending, as the user says."""
+    later: list[tuple[str, Later]] = field(default_factory=list)
+    """What is read when all brokers are, each with the name of its broker."""
+    clients: dict[str, str] = field(default_factory=dict)
+    """Names of clients that are taken, and the documents that have them."""
 
     def fault(self, where: Where, code: str, message: str) -> None:
         """Something that cannot be read as it was meant: what is wrong, and what to write."""

@@ -87,12 +87,12 @@ def stays(gone: Change, put: Change | None) -> bool:
     return gone.perhaps or (put is not None and not put.gone and put.file != gone.file)
 
 
-def undone(changes: Iterable[Change]) -> Iterator[tuple[Change, Change]]:
-    """What a later change takes away again, and that change."""
+def replaced(changes: Iterable[Change]) -> Iterator[tuple[Change, Change]]:
+    """What a later change takes away again or says otherwise, and that change."""
     last: dict[tuple[str, Identity], Change] = {}
     for one in changes:
         before = last.get((one.section, one.identity))
-        if one.gone and before is not None and not before.gone:
+        if before is not None and not before.gone and (one.gone or one.value != before.value):
             yield before, one
         last[one.section, one.identity] = one
 

@@ -4,13 +4,15 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from ropewalk.federation.bridges import Bridge, Prefixes
-from ropewalk.federation.contracts import DEFAULT
+from ropewalk.federation.contracts import Contract, Delivery
 from ropewalk.federation.facts import Broker, Client, Federation, Site, Topic
 from ropewalk.federation.names import is_name, topic_fault
-from ropewalk.federation.readers.assumed import NO_PROMISE, apart, with_assumed
+from ropewalk.federation.readers.assumed import apart, with_assumed
+from ropewalk.federation.readers.clashes import tell_clashes
 from ropewalk.federation.readers.clusters import with_gossip
 from ropewalk.federation.readers.drafts import Address, BridgeDraft, BrokerDraft, Drafts, TopicDraft
 from ropewalk.federation.readers.mapping import Mapping as Said
+from ropewalk.federation.readers.nats_clashes import admitted
 from ropewalk.federation.readers.whose import Directory, place_text, places
 from ropewalk.federation.showing import label, shown
 
@@ -19,6 +21,8 @@ SCHEMES = {
     "mosquitto": ("mqtt", "mqtts"),
     "rabbitmq": ("amqp", "amqps"),
 }
+DELIVERIES: tuple[Delivery, ...] = ("best-effort", "at-least-once", "exactly-once")
+"""What MQTT's qualities of service promise; who states none promises nothing."""
 WITHIN = ("binding", "shovel")
 """What may lead from a broker to itself, from one exchange or queue to another."""
 End = tuple[str | Address, str | None]
@@ -38,14 +42,19 @@ class Joined:
 def join(name: str, drafts: Drafts, said: Said | None = None) -> Joined:
     """All drafts as one federation; what does not fit together is noted in the drafts."""
     directory = Directory(drafts, said)
+    for at, read in drafts.later:
+        read(directory.make_of(at))
     _same_cluster(directory, drafts)
+    _same_server(directory, drafts)
     bridges = [
         made
         for one in drafts.bridges
         for made in _bridge(one, directory, drafts)
         if made is not None
     ]
+    tell_clashes(directory, drafts, said)
     topics = _topics(drafts.topics, directory, drafts)
+    bridges = list(admitted(bridges, directory.brokers, drafts))
     bridges = list(with_gossip(bridges, directory.brokers))
     topics = with_assumed(topics, bridges)
     if not bridges and len(directory.brokers) > 1 and all(one.assumed for one in topics.values()):
@@ -73,6 +82,18 @@ def _same_cluster(directory: Directory, drafts: Drafts) -> None:
             what = f"cluster_name {shown(one.cluster)} is that of {other.host}, too ({other.where})"
             why = "federation takes them for one cluster and drops or splits messages"
             drafts.warn(one.where, "C020", f"{what}: {why}: give each cluster its own name")
+
+
+def _same_server(directory: Directory, drafts: Drafts) -> None:
+    """NATS servers that go by one server_name: each refuses the other's routes."""
+    first: dict[str, BrokerDraft] = {}
+    for one in directory.brokers.values():
+        name = one.nats.name if one.nats is not None else ""
+        other = first.setdefault(name, one) if name else one
+        if other.host != one.host:
+            what = f"server_name {shown(name)} is that of {other.host}, too ({other.where})"
+            why = "NATS refuses routes between the two (duplicate server name)"
+            drafts.warn(one.where, "C020", f"{what}: {why}: give each server its own name")
 
 
 def _used(site: str, brokers: Mapping[str, Broker]) -> bool:
@@ -115,6 +136,7 @@ def _bridge(one: BridgeDraft, directory: Directory, drafts: Drafts) -> Iterable[
         ends: tuple[str, ...] = (one.far,)
     else:
         ends = tuple(directory.broker(far, holder) for far in one.far)
+        _tell_private(one, ends, directory, drafts)
     # An address of several that is the holder's own is no backup.
     if one.kind not in WITHIN:
         kept = [i for i, end in enumerate(ends) if end != one.at]
@@ -148,6 +170,17 @@ def _bridge(one: BridgeDraft, directory: Directory, drafts: Drafts) -> Iterable[
     )
 
 
+def _tell_private(
+    one: BridgeDraft, ends: Iterable[str], directory: Directory, drafts: Drafts
+) -> None:
+    """Mosquitto's way to say that it is a bridge is no MQTT that RabbitMQ knows."""
+    far = next((end for end in ends if directory.brokers[end].make == "rabbitmq"), None)
+    if one.private and far is not None:
+        what = f"{far} is RabbitMQ, which refuses connection {label(one.name)} (seen with 3.10.8)"
+        what += " as one that says it is a bridge: write try_private false"
+        drafts.warn(one.lines.get("connection", one.where), "C020", what)
+
+
 def _reached(far: Address) -> str:
     host = f"[{far.host}]" if ":" in far.host else far.host
     return f"{host}:{far.port}"
@@ -166,11 +199,13 @@ def _good(patterns: Iterable[str], one: BridgeDraft, drafts: Drafts) -> tuple[st
 def _topics(given: Iterable[TopicDraft], directory: Directory, drafts: Drafts) -> dict[str, Topic]:
     """Topics by name; who publishes or is served in several files is listed once."""
     topics: dict[str, Topic] = {}
+    stated: dict[str, list[TopicDraft]] = {}
     for one in given:
         if advice := topic_fault(one.name):
             drafts.fault(one.where, "C005", f"{shown(one.name)} is no topic: {advice}")
             continue
         _tell_several(one, directory, drafts)
+        stated.setdefault(one.name, []).append(one)
         publishers = _ends(one.publishers, directory, named=not one.assumed)
         subscribers = _ends(one.subscribers, directory, named=not one.assumed)
         known = topics.get(one.name)
@@ -179,12 +214,11 @@ def _topics(given: Iterable[TopicDraft], directory: Directory, drafts: Drafts) -
                 publishers=publishers,
                 subscribers=subscribers,
                 assumed=one.assumed,
-                contract=NO_PROMISE if one.assumed else DEFAULT,
                 written={"entry": place_text(one.where)},
             )
             continue
         if known.assumed and not one.assumed:  # what is stated counts, not what is only likely
-            known = replace(known, publishers=(), subscribers=(), assumed=False, contract=DEFAULT)
+            known = replace(known, publishers=(), subscribers=(), assumed=False)
             known = replace(known, written={"entry": place_text(one.where)})
         elif one.assumed and not known.assumed:
             continue
@@ -193,7 +227,17 @@ def _topics(given: Iterable[TopicDraft], directory: Directory, drafts: Drafts) -
             publishers=tuple(dict.fromkeys((*known.publishers, *publishers))),
             subscribers=tuple(dict.fromkeys((*known.subscribers, *subscribers))),
         )
-    return topics
+    return {
+        name: replace(topic, contract=_promised(stated[name])) for name, topic in topics.items()
+    }
+
+
+def _promised(stated: Iterable[TopicDraft]) -> Contract:
+    """What those who state a topic promise: of MQTT's two ends the lower one counts."""
+    all_stated = list(stated)
+    sides = ([one.sent_qos for one in all_stated], [one.received_qos for one in all_stated])
+    known = [[qos for qos in side if qos is not None] for side in sides]
+    return Contract(delivery=DELIVERIES[min((max(side) for side in known if side), default=0)])
 
 
 def _tell_several(one: TopicDraft, directory: Directory, drafts: Drafts) -> None:

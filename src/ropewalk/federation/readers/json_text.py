@@ -17,6 +17,8 @@ _SPACE = re.compile(r"[ \t\n\r]*")
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?", re.ASCII)
 _WORDS = {"true": True, "false": False, "null": None}
 _TEMPLATE = re.compile(r"\{[{%#]|<%|\$[{(]|%\w+%|__?[A-Z]|@\w+@")
+_OPENED = ("{{", "{%", "{#")
+"""What a template begins with, and JSON takes for a map at first."""
 _WORD = re.compile(r"[A-Za-z]+")
 
 
@@ -130,12 +132,12 @@ class _Reader:
         before = len(self.text[:at].rstrip()) - 1
         if self.text[at : at + 1] in ("]", "}") and self.text[before : before + 1] == ",":
             return before, "nothing follows this comma: remove it"
+        if _TEMPLATE.match(self.text, at) or self.text.startswith(_OPENED, max(at - 1, 0)):
+            return at, "this is a template's: fill it in first"
         if self.text.startswith(("//", "/*", "#"), at):
             return at, "a comment, which JSON does not have: remove it"
         if self.text[at : at + 1] == "\\":
             return at, "a backslash, which JSON has in texts only: remove it"
-        if _TEMPLATE.match(self.text, at) or self.text.startswith("{{", max(at - 1, 0)):
-            return at, "this is a template's: fill it in first"
         return at, otherwise
 
     def _string(self, at: int) -> tuple[str, int]:

@@ -17,6 +17,8 @@ from ropewalk.findings import Where
 SECTIONS = ("brokers", "names", "sites")
 _PORT = re.compile(r"(?:\[(?P<six>[^\]]*)\]|(?P<host>[^:\[\]]*)):(?P<port>\d{1,5})", re.ASCII)
 _HOST = re.compile(r"[^\s/@\[\]]+")
+_DOCUMENT = re.compile(r".+\.(?:ya?ml|json)", re.IGNORECASE)
+"""A document that names no servers, by its path: no host is called so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +32,8 @@ class Mapping:
     names: Pairs[str, str] = field(default_factory=dict)
     """By a file's path, or its ending."""
     sites: Pairs[str, Site] = field(default_factory=dict)
+    named: Pairs[str, Where] = field(default_factory=dict)
+    """Where each broker is first named as what something means."""
     lines: Pairs[tuple[str, str], Where] = field(default_factory=dict)
     """Where each is written, by its section and its key as it is written."""
 
@@ -55,7 +59,10 @@ class Mapping:
         servers = {server for _, _, server in asked}
         ends = {"/".join(_steps(one)[i:]) for one in files for i in range(len(_steps(one)))}
         for (section, key), where in self.lines.items():
-            if section == "brokers" and _address(key) not in hosts and key not in servers:
+            if section == "brokers" and _DOCUMENT.fullmatch(key):
+                if "/".join(_steps(key)) not in ends:
+                    yield where, f"{label(key)} is none of these files"
+            elif section == "brokers" and _address(key) not in hosts and key not in servers:
                 yield where, f"{label(key)} is no address in these files"
             elif section == "names" and "/".join(_steps(key)) not in ends:
                 yield where, f"{label(key)} is none of these files"
@@ -69,12 +76,18 @@ class Mapping:
         >>> said.name_of("sites/a/m.conf"), said.name_of("b/m.conf"), said.name_of("xm.conf")
         ('athens', 'any', None)
         """
-        steps = _steps(file)
-        for start in range(len(steps)):
-            found = self.names.get("/".join(steps[start:]))
-            if found is not None:
-                return found
-        return None
+        return ending(self.names, file)
+
+    def place_of(self, broker: str) -> Where | None:
+        """Where something is first said to be this broker."""
+        return self.named.get(broker)
+
+
+def ending(entries: Pairs[str, str], file: str) -> str | None:
+    """What is said of a file by its path or its ending: the longest counts."""
+    steps = _steps(file)
+    found = (entries.get("/".join(steps[start:])) for start in range(len(steps)))
+    return next((one for one in found if one is not None), None)
 
 
 def _steps(path: str) -> list[str]:
@@ -88,12 +101,15 @@ def read_mapping(parsed: Parsed, file: str, drafts: Drafts) -> Mapping:
         drafts.fault(Where(file, 1), "C005", what)
     reader = _Reader(View(parsed, file, drafts), drafts)
     reader.unknown()
-    brokers = reader.brokers()
+    brokers, said = reader.brokers(), reader.named("brokers")
+    documents = {key: name for key, name in said.items() if _DOCUMENT.fullmatch(key)}
+    drafts.documents = {"/".join(_steps(key)): name for key, name in documents.items()}
     return Mapping(
         brokers=brokers,
-        servers={key: name for key, name in reader.named("brokers").items() if is_name(key)},
+        servers={key: said[key] for key in said if is_name(key) and key not in documents},
         names=reader.names(),
         sites=reader.sites(),
+        named={name: reader.lines["brokers", key] for key, name in reversed(said.items())},
         lines=reader.lines,
     )
 
@@ -127,6 +143,8 @@ class _Reader:
         first: dict[tuple[str, int | None], str] = {}
         for key, name in self.named("brokers").items():
             address = _address(key)
+            if _DOCUMENT.fullmatch(key):
+                continue
             if address is None:
                 what = f"{shown(key)} is no address: write HOST, HOST:PORT or a server's name"
                 self._drafts.fault(self._view.place("brokers", key), "C005", what)

@@ -83,3 +83,40 @@ def for_rabbitmq(text: str) -> str | None:
 
 _RUN = "run it, and read what `rabbitmqctl export_definitions FILE` writes then"
 _EACH = "save each configuration that it shows as a file of its own, and read these"
+
+
+MANIFEST = re.compile(r"(?:(?:#|---|\{\{).*\n|\s)*apiVersion:.*?^kind:", re.MULTILINE | re.DOTALL)
+_TEMPLATES = (".j2", ".jinja", ".jinja2", ".tpl", ".tmpl", ".gotmpl", ".erb", ".template")
+_LOOKED_INTO = (*_YAML, *_PLAIN, *_PROGRAMS, *_TEMPLATES, ".tf", ".pp", ".txt", "")
+_BROKERS = re.compile(r"mosquitto|rabbitmq|\bnats\b|leafnodes|amqp|mqtt", re.IGNORECASE)
+_MOST_BYTES = 1_000_000
+
+
+def hidden(path: Path) -> str | None:
+    """What a file of a folder is that is about brokers and cannot be read as it is; else None."""
+    if path.suffix.lower() not in _LOOKED_INTO:
+        return None
+    try:
+        with path.open("rb") as opened:
+            content = opened.read(_MOST_BYTES)
+    except OSError:
+        return None  # why it cannot be read is told where it is read
+    if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        about = _BROKERS.search(content.decode("utf-16", errors="replace"))
+        return "it is UTF-16: save the file as UTF-8 text" if about else None
+    text = content.decode("utf-8", errors="replace")
+    if not _BROKERS.search(text) and not _BROKERS.search(path.name):
+        return None
+    if path.suffix.lower() in _TEMPLATES:
+        return "it is a template: fill it in first, and read what comes out"
+    if MANIFEST.match(text):
+        return for_rabbitmq(text) or IN_MANIFEST
+    if path.suffix.lower() in _PROGRAMS:
+        return for_rabbitmq(text) and f"it is a program that sets up RabbitMQ: {_RUN}"
+    return foreign(path, text)
+
+
+IN_MANIFEST = (
+    "it is a Kubernetes manifest: save each file that it holds below data as one of its own, "
+    "and read these"
+)

@@ -11,11 +11,12 @@ from urllib.parse import unquote
 from ropewalk.errors import ConfigurationError
 from ropewalk.federation.facts import Federation
 from ropewalk.federation.readers.asyncapi import read_asyncapi
+from ropewalk.federation.readers.clashes import lead_home
 from ropewalk.federation.readers.drafts import Drafts
 from ropewalk.federation.readers.joining import join
 from ropewalk.federation.readers.mapping import Mapping as Said
 from ropewalk.federation.readers.mapping import read_mapping
-from ropewalk.federation.readers.mosquitto import leads_to, read_mosquitto
+from ropewalk.federation.readers.mosquitto import leads_to, listens, read_mosquitto
 from ropewalk.federation.readers.nats import includes_of, read_nats
 from ropewalk.federation.readers.others import PROSE, foreign
 from ropewalk.federation.readers.rabbitmq import read_erlang, read_rabbitmq_conf
@@ -28,9 +29,12 @@ from ropewalk.federation.readers.sources import (
     is_marked,
     parsed_file,
     sources,
+    tell_passed_over,
     text_of,
+    together,
 )
 from ropewalk.federation.readers.whose import as_name, home
+from ropewalk.federation.saving import LARGE_FILES
 from ropewalk.federation.sense import check
 from ropewalk.federation.source import Source
 from ropewalk.federation.yaml_text import parse
@@ -38,7 +42,8 @@ from ropewalk.findings import Finding, Where
 
 GENERIC = re.compile(
     r"(mosquitto|nats|nats-server|server|rabbitmq|rabbit|definitions|rabbitmq[-_]definitions|config"
-    r"|conf|default|bridge|bridges|broker|main|settings|application|custom|local|node|export)\Z",
+    r"|conf|default|bridge|bridges|broker|main|settings|application|custom|local|node|export"
+    r"|advanced)\Z",
     re.IGNORECASE,
 )
 """Names of files that say nothing about whose they are: the folder's name is taken."""
@@ -114,12 +119,15 @@ def read_native(
         said = said or Said()
         said = replace(said, brokers={**known, **said.brokers})
     beside_them = Path(mapping) if mapping is not None and Path(mapping).is_file() else None
-    read = list(sources(files, drafts, family=family, without=beside_them))
+    passed_over: list[Path] = []
+    read = list(sources(files, drafts, family=family, without=beside_them, passed_over=passed_over))
     natives = _drafted(read, drafts, said)
-    if not drafts.faults and not drafts.brokers and not drafts.topics:
+    tell_passed_over(passed_over, drafts)
+    if not (drafts.faults or drafts.brokers or drafts.topics or drafts.later):
         drafts.fault(Where(str(files[0]) if files else ""), "C008", _nothing(natives))
     if drafts.faults:
         raise ConfigurationError(_sorted(drafts.findings))
+    lead_home(drafts, said)
     joined = join(as_name(name or _name(files)), drafts, said)
     for fault in check(joined.federation):
         drafts.fault(Where(str(files[0])), fault.code, fault.in_words())
@@ -149,7 +157,7 @@ def is_native(path: Path) -> bool:
     A federation is in a YAML file, in JSON with the key `federation`, or in a folder of tables.
     """
     if path.is_dir():
-        return not any(path.glob("*.parquet")) and _holds_some(path)
+        return not any((path / one).is_file() for one in LARGE_FILES[1:])
     if path.suffix.lower() in (".yaml", ".yml"):
         beginning = _beginning(path)
         if any(one.search(beginning) for one in (_ASYNCAPI, _EXPORT, _MANIFEST)):
@@ -173,9 +181,7 @@ def is_native(path: Path) -> bool:
 
 def _holds_some(path: Path) -> bool:
     """Whether something of it is a broker's own, or was meant to be and is broken."""
-    drafts = Drafts()
-    found = any(one.family != "federation" for one in sources([path], drafts))
-    return found or (path.is_dir() and bool(drafts.faults))
+    return any(one.family != "federation" for one in sources([path], Drafts()))
 
 
 def _beginning(path: Path) -> bytes:
@@ -202,7 +208,16 @@ def _drafted(read: Sequence[Read], drafts: Drafts, said: Said | None) -> list[Na
     included = {path for one in read for path in _included(one)}
     whole = ("asyncapi",)  # such a document may be a part of another one, and is one itself
     read = [one for one in read if one.family in whole or one.path.resolve() not in included]
+    read = together(read, drafts)
     known: dict[str, str] = {}
+    twins = _twins([one for one in read if said is None or said.name_of(one.file) is None])
+
+    def host_of(one: Read) -> str:
+        return _host(one, said, known, twins)
+
+    for one in read:
+        if one.family == "mosquitto" and _is_main(one):
+            host_of(one)  # before its parts, which stand beside it
     natives = []
     exports: dict[str, list[Read]] = {}
     for one in read:
@@ -210,20 +225,21 @@ def _drafted(read: Sequence[Read], drafts: Drafts, said: Said | None) -> list[Na
             what = "passed over: it is a federation file"
             drafts.note(Where(one.file), "C013", f"{what}: read it alone to convert it")
         elif one.family == "rabbitmq":
-            exports.setdefault(_host(one, said, known), []).append(one)
+            exports.setdefault(host_of(one), []).append(one)
         elif one.family not in LATER:
-            host, parts = _host(one, said, known), dict[str, str]()
+            host, parts = host_of(one), {each.path.name: each.text for each in one.more}
             _READERS[one.family](one, host, drafts, parts)
-            natives.append(Native(host, one.family, one.file, one.text, parts))
+            text = "\n".join((one.text, *(each.text for each in one.more)))
+            natives.append(Native(host, one.family, one.file, text, parts))
     scripts = [one for one in read if one.family == "rabbitmq-script"]
-    clusters = gathered(exports, scripts, lambda one: _host(one, said, known), drafts)
+    clusters = gathered(exports, scripts, host_of, drafts)
     for host, cluster in clusters.items():
         assumed = cluster.read(host, drafts)
         text = cluster.text
         natives.append(Native(host, "rabbitmq", cluster.file, text, assumed=assumed))
     for one in sorted(read, key=lambda each: each.family == "erlang"):
         if one.family in BESIDE:
-            host = _host(one, said, known)
+            host = host_of(one)
             near = clusters.get(host)
             definitions = (near.document, near.file) if near is not None else None
             read_beside = read_erlang if one.family == "erlang" else read_rabbitmq_conf
@@ -240,14 +256,39 @@ def _included(one: Read) -> Iterable[Path]:
     nats = one.family == "nats"
     names = includes_of(one.text) if nats else [each[1] for each in _INCLUDES.finditer(one.text)]
     for name in names:
-        found = beside(one.path, name.strip())
+        found = beside(one.path, name.strip(), anywhere=not nats)
         if found is not None and found.is_dir():
             yield from (path.resolve() for path in found.glob("*.conf"))
         elif found is not None:
             yield found.resolve()
 
 
-def _host(one: Read, said: Said | None, known: dict[str, str]) -> str:
+def _is_main(one: Read) -> bool:
+    return one.path.name == "mosquitto.conf" or listens(one.text)
+
+
+def _twins(read: Sequence[Read]) -> dict[str, str]:
+    """Names with the folder above, of files whose folders have one name: eu_edge and us_edge."""
+    wanted: dict[str, list[Read]] = {}
+    for one in read:
+        if one.family == "mosquitto" and _is_main(one) and _is_usual(one.path):
+            wanted.setdefault(as_name(_folder(one.path).name).lower(), []).append(one)
+    found: dict[str, str] = {}
+    for twins in wanted.values():
+        folders = {one.file: _folder(one.path) for one in twins}
+        names = {file: f"{path.parent.name}_{path.name}" for file, path in folders.items()}
+        if len(twins) > 1 and len(set(names.values())) == len(twins):
+            found.update(names)
+    return found
+
+
+def _is_usual(path: Path) -> bool:
+    """Whether a file is called as any broker's, or as a part of one's."""
+    stem = path.name.partition(".")[0] or path.name
+    return GENERIC.match(stem) is not None or path.parent.name == "conf.d"
+
+
+def _host(one: Read, said: Said | None, known: dict[str, str], twins: Mapping[str, str]) -> str:
     """What a server is called: as the user says, as its file, or as that file's folder."""
     told = said.name_of(one.file) if said is not None else None
     if told is not None:
@@ -259,14 +300,15 @@ def _host(one: Read, said: Said | None, known: dict[str, str]) -> str:
         near = [name for name, file in known.items() if home(file) == home(one.file)]
         if len(near) == 1:
             return near[0]
-    folder = _folder(one.path)
-    usual = script or GENERIC.match(stem) or one.path.parent.name == "conf.d"
+    folder = _folder(one.path).name
+    usual = script or _is_usual(one.path)
     names = [folder, f"{folder}_{stem}"] if usual else [stem, f"{folder}_{stem}"]
     owner = one.file
     if one.family == "rabbitmq" and one.path.parent.name == FOLDER:
         owner, names = str(one.path.parent), [folder, f"{folder}_definitions"]
     if one.family == "mosquitto":
         names = [name for name in names if not leads_to(one.text, name)] or names[1:]
+        names = [*([twins[one.file]] if one.file in twins else []), *names]
     for name in chain(names, (f"{names[-1]}_{i}" for i in count(2))):
         made = as_name(name)
         if known.setdefault(made, owner) == owner:
@@ -274,10 +316,10 @@ def _host(one: Read, said: Said | None, known: dict[str, str]) -> str:
     raise AssertionError("numbers do not end")
 
 
-def _folder(path: Path) -> str:
+def _folder(path: Path) -> Path:
     """The folder that says whose a file is: of sites/hub/config/mosquitto.conf it is hub."""
-    folders = path.resolve().parent.parts
-    return next((one for one in reversed(folders[1:]) if not _KEPT_IN.match(one)), folders[-1])
+    folders = path.resolve().parents
+    return next((one for one in folders if one.name and not _KEPT_IN.match(one.name)), folders[0])
 
 
 def _name(paths: Sequence[Path]) -> str:
@@ -295,7 +337,7 @@ def _sorted(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
 def _mosquitto(one: Read, host: str, drafts: Drafts, parts: dict[str, str]) -> None:
     def include(written: str) -> Sequence[tuple[str, str]] | None:
-        found = beside(one.path, written)
+        found = beside(one.path, written, anywhere=True)
         if found is None:
             return None
         files = [found] if found.is_file() else sorted(found.glob("*.conf"))
@@ -303,7 +345,8 @@ def _mosquitto(one: Read, host: str, drafts: Drafts, parts: dict[str, str]) -> N
         parts[written] = "\n".join(text for _, text in texts)
         return [(str(path), _as_it_is(path, text)) for path, text in texts]
 
-    read_mosquitto(_as_it_is(one.path, one.text), one.file, host, drafts, include=include)
+    text, *more = [(each.file, _as_it_is(each.path, each.text)) for each in (one, *one.more)]
+    read_mosquitto(text[1], one.file, host, drafts, include=include, more=more)
 
 
 def _as_it_is(path: Path, text: str) -> str:
@@ -317,6 +360,7 @@ def _nats(one: Read, host: str, drafts: Drafts, parts: dict[str, str]) -> None:
         text = text_of(found) if found is not None else None
         if text is not None:
             parts[written] = text
+            drafts.included.add(str(found))
         return text
 
     read_nats(_as_it_is(one.path, one.text), one.file, host, drafts, include=include)

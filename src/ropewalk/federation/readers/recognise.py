@@ -67,6 +67,13 @@ _NGINX = re.compile(
     r"|(listen|server_name)\s[^={]*;|(server|events)\s*\{)"
 )
 """What stands beside brokers in many folders, and has braces like NATS."""
+_TABLE = re.compile(r"\[\[?[A-Za-z_][\w.-]*\]\]?\s*(?:#.*)?\Z")
+"""What TOML and INI files have, as Telegraf's, and no broker's."""
+_ONLY_NATS = {
+    *("server_name", "http_port", "https_port", "monitor_port", "max_payload", "ping_interval"),
+    *("write_deadline", "lame_duck_duration", "client_advertise", "store_dir"),
+}
+"""Settings of which Mosquitto has none that is called alike: NATS takes a space after them, too."""
 _FIRST_WORD = re.compile(r"\s*([A-Za-z_]+)")
 
 
@@ -105,7 +112,7 @@ def family_of_text(text: str) -> Family | None:
     votes: Counter[Family] = Counter()
     lines = _said(text)
     names = {line.split()[0] for line in lines}
-    if names <= _ACCESS and names != {"user"}:
+    if (names <= _ACCESS and names != {"user"}) or any(map(_TABLE.match, lines)):
         return None
     if len({found.lastindex for line in lines if (found := _NGINX.match(line))}) > 1:
         return None
@@ -155,5 +162,5 @@ def _votes(line: str) -> dict[Family, int]:
     elif name in _MOSQUITTO and not line[word.end() :][:1].strip():
         votes["mosquitto"] = 2
     if name.lower() in _NATS and "nats" not in votes:
-        votes["nats"] = 1
+        votes["nats"] = 2 if name.lower() in _ONLY_NATS else 1
     return votes

@@ -52,6 +52,8 @@ class State:
     """Variables by their places: an array has several, of which a text may be the name."""
     files: dict[str, Word] = field(default_factory=dict)
     """Texts that the script writes to files."""
+    made: set[str] = field(default_factory=set)
+    """Names of all files that it writes, also where the text is not known."""
     odd: list[int] = field(default_factory=list)
     """Lines that are no shell."""
     functions: dict[str, tuple["Node", bytes, int]] = field(default_factory=dict)
@@ -129,6 +131,10 @@ class State:
         """What the script wrote to a file, also if it was copied to another folder since."""
         alike = {path: one for path, one in self.files.items() if _base(path) == _base(name)}
         return self.files.get(name) or (next(iter(alike.values())) if len(alike) == 1 else None)
+
+    def makes(self, name: str) -> bool:
+        """Whether the script itself writes a file, whatever it writes there."""
+        return _base(name) in self.made
 
 
 def _base(path: str) -> str:

@@ -165,6 +165,7 @@ class Settings(Conditions):
                 self._set(name, None if counted is None else str(counted))
 
     def _write(self, name: str, said: Word | None) -> None:
+        self.shell.made.add(name.rpartition("/")[2])
         if said is None:
             self.shell.files.pop(name, None)
         else:

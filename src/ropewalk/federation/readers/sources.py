@@ -5,24 +5,33 @@ of this one: it is looked for beside the file, never followed.
 """
 
 import codecs
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from ropewalk.federation.readers.drafts import Drafts
 from ropewalk.federation.readers.json_text import parse_json
 from ropewalk.federation.readers.nats.syntax import is_written_for_nats
-from ropewalk.federation.readers.others import SCRIPTS, for_rabbitmq, foreign
+from ropewalk.federation.readers.others import (
+    IN_MANIFEST,
+    MANIFEST,
+    SCRIPTS,
+    for_rabbitmq,
+    foreign,
+    hidden,
+)
 from ropewalk.federation.readers.rabbitmq.scripts import is_script
 from ropewalk.federation.readers.recognise import Family, family_of_map, family_of_text, is_bare
 from ropewalk.federation.readers.view import tell_repeated
 from ropewalk.federation.yaml_text import Parsed, parse
 from ropewalk.findings import Where
 
-_MANIFEST = re.compile(r"(?:(?:#|---|\{\{).*\n|\s)*apiVersion:.*?^kind:", re.MULTILINE | re.DOTALL)
 MAX_MB = 64
 MAX_FILES = 20_000
+NAMED = 20
+"""So many files that are passed over are named, others only counted."""
 _SUFFIXES = (".conf", ".config", ".json", ".yaml", ".yml", ".cfg", ".txt", "", *SCRIPTS)
 _SURE = ("rabbit_version", "rabbitmq_version", "asyncapi", '"exchanges"', '"vhosts"')
 """A broken document with one of these was meant to be read."""
@@ -34,6 +43,7 @@ _ERLANG = re.compile(r"(?:advanced|rabbitmq)(?:\..*)?\.config\Z", re.IGNORECASE)
 """Names of files that RabbitMQ takes for Erlang terms."""
 _BARE: Mapping[str, Family] = {"mosquitto.conf": "mosquitto", "rabbitmq.conf": "rabbitmq-conf"}
 """Files that may set nothing, installed as they come: their broker starts all the same."""
+_DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 _TEMPLATE = ("{%", "{{", "{#")
 """What a template may start with, and JSON does not."""
 
@@ -49,6 +59,8 @@ class Read:
     parsed: Parsed | None = field(default=None, repr=False)
     asked: bool = False
     """Whether it was named itself, not the folder it is in."""
+    more: tuple["Read", ...] = ()
+    """Files of a folder that are of the same broker."""
 
     @property
     def document(self) -> Parsed:
@@ -62,12 +74,13 @@ def sources(
     *,
     family: Family | None = None,
     without: Path | None = None,
+    passed_over: list[Path] | None = None,
 ) -> Iterator[Read]:
     """Every file that is somebody's configuration; why others are not is noted.
 
-    `without` is a file that is something else, as the caller knows.
+    `without` is a file that is something else, as the caller knows. `passed_over` gets the files
+    of folders that are nobody's.
     """
-    passed_over: dict[Path, list[str]] = {}
     for path in paths:
         if not path.is_dir():
             one = _read(path, drafts, family, asked=True)
@@ -77,13 +90,25 @@ def sources(
         for file in _files(path, drafts):
             if without is not None and file.samefile(without):
                 continue
+            told = len(drafts.findings)
             one = _read(file, drafts, family, asked=False)
             if one is not None:
                 yield one
-            else:
-                passed_over.setdefault(path, []).append(str(file.relative_to(path)))
-    for folder, names in passed_over.items():
-        some = ", ".join(names[:5]) + (" ..." if len(names) > 5 else "")
+            elif (what := hidden(file)) is not None:
+                drafts.warn(Where(str(file)), "C013", f"passed over: {what}")
+            elif passed_over is not None and told == len(drafts.findings):
+                passed_over.append(file)
+
+
+def tell_passed_over(files: Iterable[Path], drafts: Drafts) -> None:
+    """Say which files of a folder were not read; others may have included some of them."""
+    included = {Path(one).resolve() for one in drafts.included}
+    folders: dict[Path, list[str]] = {}
+    for file in files:
+        if file.resolve() not in included:
+            folders.setdefault(file.parent, []).append(file.name)
+    for folder, names in folders.items():
+        some = ", ".join(names[:NAMED]) + (" ..." if len(names) > NAMED else "")
         count = f"{len(names)} file{'s' if len(names) > 1 else ''}"
         looks = "look" if len(names) > 1 else "looks"
         message = f"passed over: {count} that {looks} like no broker's configuration: {some}"
@@ -91,12 +116,18 @@ def sources(
 
 
 def _files(folder: Path, drafts: Drafts) -> list[Path]:
-    found = [
-        path
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
-    ]
+    """The files of a folder and of those in it; of a folder that cannot be read, why."""
+
+    def closed(error: OSError) -> None:
+        reason = (error.strerror or str(error)).lower()
+        drafts.fault(Where(str(error.filename)), "C001", f"cannot be read: {reason}")
+
+    found = []
+    for place, folders, names in os.walk(folder, onerror=closed):
+        folders[:] = [one for one in folders if not one.startswith(".")]
+        paths = (Path(place, one) for one in names if not one.startswith("."))
+        found += [path for path in paths if path.is_file()]
+    found.sort()
     if len(found) > MAX_FILES:
         what = f"it holds {len(found):,} files, and {MAX_FILES:,} at most are looked at"
         drafts.fault(Where(str(folder)), "C001", f"{what}: name the folders of the brokers")
@@ -118,10 +149,9 @@ def _read(path: Path, drafts: Drafts, family: Family | None, *, asked: bool) -> 
     text = _decoded(content, file, drafts, asked=asked)
     if text is None:
         return None
-    if asked and _MANIFEST.match(text):
-        what = "it is a Kubernetes manifest: save each file that it holds below data as one of its"
-        what = for_rabbitmq(text) or f"{what} own, and read these"
-        drafts.fault(Where(file), "C001", what)
+    if MANIFEST.match(text):
+        if asked:
+            drafts.fault(Where(file), "C001", for_rabbitmq(text) or IN_MANIFEST)
         return None
     if family in (None, "rabbitmq") and _script(path, text, sure=family is not None):
         return Read(file, path, text, "rabbitmq-script", asked=asked)
@@ -210,14 +240,35 @@ def _sure(text: str) -> bool:
     return any(word in text for word in _SURE) or _RABBITMQ.search(text) is not None
 
 
-def beside(main: Path, written: str) -> Path | None:
-    """The file or folder that a path in a file means, looked for beside that file."""
+def together(read: Sequence[Read], drafts: Drafts) -> list[Read]:
+    """Files of one conf.d, which no file read here includes, as one broker's."""
+    folders: dict[Path, list[Read]] = {}
+    for one in read:
+        if one.family == "mosquitto" and one.path.parent.name == "conf.d":
+            folders.setdefault(one.path.parent, []).append(one)
+    whole: dict[str, Read] = {}
+    for parts in folders.values():
+        whole.update({one.file: replace(parts[0], more=tuple(parts[1:])) for one in parts[:1]})
+        if parts[1:]:
+            what = f"read as one broker: {len(parts)} files that no file here includes"
+            where = Where(str(parts[0].path.parent))
+            drafts.note(where, "C013", f"{what}: read the file with include_dir, too")
+    later = {each.file for one in whole.values() for each in one.more}
+    return [whole.get(one.file, one) for one in read if one.file not in later]
+
+
+def beside(main: Path, written: str, *, anywhere: bool = False) -> Path | None:
+    """The file or folder that a path in a file means, looked for beside that file.
+
+    With `anywhere` a relative path is not seen from that file: from the folder of the process.
+    """
     if not written or "\0" in written:
         return None
     wanted = PurePosixPath(written.replace("\\", "/"))
+    elsewhere = wanted.is_absolute() or _DRIVE.match(written) is not None
     names: Sequence[PurePosixPath] = (
-        [PurePosixPath(*wanted.parts[i:]) for i in range(1, len(wanted.parts))]
-        if wanted.is_absolute()
+        [PurePosixPath(*wanted.parts[i:]) for i in range(elsewhere, len(wanted.parts))]
+        if elsewhere or anywhere
         else [wanted]
     )
     for name in names:

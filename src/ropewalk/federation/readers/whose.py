@@ -3,16 +3,21 @@
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from difflib import get_close_matches
 from ipaddress import ip_address
 from pathlib import PurePath
 from typing import Protocol
 
+from ropewalk.federation.facts import Make
 from ropewalk.federation.names import is_name
 from ropewalk.federation.readers.drafts import Address, BrokerDraft, Drafts
 from ropewalk.federation.readers.namesakes import Namesakes, first_label
 from ropewalk.federation.readers.servers import Servers
 from ropewalk.findings import Where
 
+SPOKEN = {"mosquitto": "MQTT", "rabbitmq": "AMQP", "nats": "NATS"}
+_MANY = 200
+"""Of more names than this the nearest is not looked for."""
 _ODD = re.compile(r"[^\w.-]+|--+", re.ASCII)
 
 
@@ -21,6 +26,12 @@ class Said(Protocol):
 
     def broker_of(self, host: str, port: int, server_name: str = "") -> str | None:
         """The broker that an address means; None if the user did not say."""
+
+    def name_of(self, file: str) -> str | None:
+        """What a file's broker is to be called; None if the user did not say."""
+
+    def place_of(self, broker: str) -> Where | None:
+        """Where the user says that something is this broker; None if that is not known."""
 
 
 def as_name(text: str) -> str:
@@ -80,9 +91,10 @@ class Directory:
             return
         if other is not None:
             what = f"a broker {one.name} is described at {other.where} as well"
-            self._drafts.fault(
-                one.where, "C007", f"{what}: read one of them, or name them in --map"
-            )
+            advice = "read one of them, or name them in --map"
+            if self._said is not None and self._said.name_of(one.where.file) == one.host:
+                advice = "--map calls it so: correct it there, or read one of them"
+            self._drafts.fault(one.where, "C007", f"{what}: {advice}")
             return
         self.brokers[one.name] = one
         self._servers.add(one)
@@ -91,6 +103,12 @@ class Directory:
         """A server's virtual hosts or accounts."""
         return self._servers[server]
 
+    def make_of(self, name: str) -> Make | None:
+        """The make of a server or of a broker; None if no file describes it."""
+        if name in self._servers:
+            return self._servers[name][0].make
+        return self.brokers[name].make if name in self.brokers else None
+
     def url(self, draft: BrokerDraft) -> tuple[str, int, bool] | None:
         """Host, port and whether with TLS: as others say, else where it says that it listens."""
         known = self._known_as.get(draft.name)
@@ -98,24 +116,46 @@ class Directory:
             ports = [port for _, port in draft.listens]
             # A NATS server is known by a port for its peers; clients have the first of its own.
             port = ports[0] if ports and draft.make == "nats" else known.port
-            return known.host, port, draft.secure if ports else known.secure
+            secure = (bool(ports) and draft.secure) or (known.secure and port == known.port)
+            return known.host, port, secure
         return (*draft.listens[0], draft.secure) if draft.listens else None
 
     def broker(self, address: Address, holder: BrokerDraft | None) -> str:
         """The broker that an address means, which may be a new one."""
         said = self._said_of(address)
         server = self._server(address, holder, said)
+        self._conflict(server, address, said)
         self.meant[address.where.file, address.host, address.port] = server
         if holder is not None and address.peer == "route":
             self._peers.setdefault(holder.host, set()).add(server)
         # The user may say a server, or one of its virtual hosts or accounts.
         exact = said in self.brokers and said != server
         found = said if exact and said is not None else self._space(server, address)
-        if not is_here(address.host):
+        if not is_here(address.host) and not address.web:
             self._known_as.setdefault(found, address)
         return found
 
+    def _conflict(self, server: str, address: Address, said: str | None) -> None:
+        """Tell an address that is another program's."""
+        if self._speaks(server, address):
+            return
+        one = self._servers[server][0]
+        what = f"{address} is said to speak {SPOKEN[address.make]}, and "
+        what += f"means {server}, which speaks {SPOKEN[one.make]} ({one.where})"
+        wrong = (
+            "the address or its protocol" if said is None else "--map, the address or its protocol"
+        )
+        self._drafts.fault(address.where, "C007", f"{what}: correct {wrong}")
+
+    def _speaks(self, server: str, address: Address) -> bool:
+        """Whether a server may be at such an address: MQTT is of all makes, and so says of none."""
+        make = self._servers[server][0].make
+        guessed = server in self._hearsay and make == "mosquitto"
+        return guessed or address.make in (make, "mosquitto")
+
     def _said_of(self, address: Address) -> str | None:
+        if address.said:
+            return address.said
         self.asked.add((address.host, address.port, address.server))
         if self._said is None:
             return None
@@ -143,8 +183,19 @@ class Directory:
             return said
         if said in self.brokers:
             return self.brokers[said].host
+        self._tell_unknown(said)
         self._make(said, address)
         return said
+
+    def _tell_unknown(self, said: str) -> None:
+        """A name in --map that is of no file may be a slip."""
+        where = self._said.place_of(said) if self._said is not None else None
+        if where is not None:
+            known = [name for name in self.brokers if name not in self._hearsay]
+            near = get_close_matches(said, known, 1) if len(known) <= _MANY else []
+            what = f"--map names {said}, of which there is no file: taken for a broker of its own"
+            advice = f"write {near[0]}, if that is meant" if near else "read its file as well"
+            self._drafts.note(where, "C011", f"{what}: {advice}")
 
     def _by_port(self, address: Address, holder: BrokerDraft | None) -> list[str]:
         """Servers that listen at a port of this machine, the holder left out if it is no route."""
@@ -161,15 +212,16 @@ class Directory:
         host = address.host.lower()
         if exact := list(self._servers.listening(host, address.port)):
             return exact
+        there = self._servers.at_port(address.port)
         for name in dict.fromkeys((host, first_label(host))):
             fits = [
                 server
                 for server in self._servers.called(name)
+                if self._speaks(server, address) or server in there
                 if not self._other_port(server, address)
                 if not self._far(server, address, holder)
             ]
             if len(fits) > 1:
-                there = self._servers.at_port(address.port)
                 fits = [one for one in fits if one in there] or fits
             if len(fits) > 1:
                 same = [one for one in fits if self._servers[one][0].make == address.make]
@@ -244,7 +296,7 @@ class Directory:
             where=address.where,
             host=name,
             space=address.space,
-            listens=((address.host, address.port),),
+            listens=() if address.web or not address.port else ((address.host, address.port),),
             secure=address.secure,
         )
         self._hearsay.add(name)
@@ -273,7 +325,8 @@ class Directory:
             return spaces[0].name
         if not address.space:
             if len(spaces) > 1 and not shared and server not in self._hearsay:
-                what = f"which of {server}'s accounts {address.host}:{address.port} is for"
+                which = f"{address.host}:{address.port}" if address.port else "this document"
+                what = f"which of {server}'s accounts {which} is for"
                 message = f"{what} is not known: taken to be {spaces[0].space}: say so in --map"
                 self._drafts.warn(address.where, "C012", message)
             return spaces[0].name

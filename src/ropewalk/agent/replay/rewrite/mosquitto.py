@@ -10,6 +10,7 @@ from ropewalk.agent.lab.ports import HOST
 from ropewalk.agent.replay.cast import Actor, Link, Script
 from ropewalk.agent.replay.doors import Doors, files_of, host_and_port
 from ropewalk.agent.replay.rewrite.notes import Notes, table
+from ropewalk.federation.readers.mosquitto.lines import TRUTH, before_comment, parts, words_of
 
 PORT = 1883
 STATE = "$SYS/broker/connection/{}/state"
@@ -149,12 +150,12 @@ class _Writer:
         elif word == "restart_timeout":
             self.notes.add(word, f"a bridge of the lab tries again after {_QUICK_S} s")
         else:
-            doors = [self._door(file, one) for one in rest.split()]
+            doors = [self._door(file, one) for one in before_comment(words_of(rest))]
             yield f"addresses {' '.join(doors)}"
 
     def _door(self, file: str, address: str) -> str:
         host, port = host_and_port(address, PORT)
-        server, door = self.doors.door((file, *files_of(self.actor)), host, port, "client")
+        server, door = self.doors.door((file, *files_of(self.actor)), host, port, "mqtt")
         if server is None:
             self.notes.add(f"address {host}:{port}", "no server of the replay is known by it")
         else:
@@ -164,7 +165,7 @@ class _Writer:
 
     def _look(self, word: str, rest: str) -> None:
         if self.bridges and word == "round_robin":
-            self.bridges[-1].spread = rest == "true"
+            self.bridges[-1].spread = TRUTH.get(rest.partition(" ")[0], False)
         if self.bridges and word == "start_type":
             self.bridges[-1].lazy = rest in ("lazy", "manual")
 
@@ -193,11 +194,7 @@ def _is_in(file: str, folder: str) -> bool:
 
 
 def _settings(text: str) -> Iterator[tuple[str, str]]:
-    for line in text.splitlines():
-        stripped = line.strip()
-        if stripped and not stripped.startswith("#"):
-            word, _, rest = stripped.replace("\t", " ").partition(" ")
-            yield word, rest.strip()
+    yield from (said for line in text.split("\n") if (said := parts(line)) is not None)
 
 
 def without_refused(text: str, said: str) -> tuple[str, str] | None:

@@ -57,7 +57,8 @@ _KEPT = {
         (
             "routing",
             "account local hub deny_imports deny_import deny_exports deny_export no_randomize"
-            " dont_randomize compression disabled request_isolation isolate",
+            " dont_randomize compression disabled request_isolation isolate"
+            " isolate_leafnode_interest ignore_discovered_servers",
         )
     ),
 }

@@ -5,15 +5,19 @@ only counted), `servers`, `amqp` and `channels` (which topics), `operations` (wh
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import PurePath
 
+from ropewalk.federation.facts import Make
 from ropewalk.federation.names import topic_fault
 from ropewalk.federation.readers.asyncapi.channels import Channel, Channels
 from ropewalk.federation.readers.asyncapi.left_out import UNUSED, LeftOut
 from ropewalk.federation.readers.asyncapi.operations import Operations
 from ropewalk.federation.readers.asyncapi.references import References
-from ropewalk.federation.readers.asyncapi.servers import Server, Servers
+from ropewalk.federation.readers.asyncapi.servers import PROTOCOLS, Server, Servers
 from ropewalk.federation.readers.asyncapi.templates import patterned
 from ropewalk.federation.readers.drafts import Address, Drafts, TopicDraft
+from ropewalk.federation.readers.mapping import ending
 from ropewalk.federation.readers.view import View
 from ropewalk.federation.readers.whose import as_name
 from ropewalk.federation.showing import label, may_hold_secret, shown
@@ -56,22 +60,59 @@ def read_asyncapi(
     version = _version(root, drafts)
     if version is None:
         return
-    left = LeftOut(drafts)
+    said = ending(drafts.documents, file)
+    document = _Document(root, host, version, references, drafts)
+    if said is None or root.value.get("servers"):
+        if said is not None:
+            why = "the servers that the document names count: say in --map what these are"
+            drafts.aside(root.place("servers"), f"that --map calls this document {said}", why)
+        _read(document, None)
+    else:
+        drafts.later.append((said, lambda make: _read_at(document, said, make)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Document:
+    root: View
+    host: str
+    version: int
+    references: References
+    drafts: Drafts
+
+
+def _read_at(document: _Document, said: str, make: Make | None) -> None:
+    """Read a document without servers, of which the user says at which broker it is."""
+    where = document.root.place("channels")
+    protocol = next((one for one in PROTOCOLS.values() if one.make == make), None)
+    if protocol is None:
+        why = f"no file describes {label(said)}, where --map says that they are: "
+        why += "read its file as well, or write servers with their protocol"
+        document.drafts.aside(where, "the channels of this document", why)
+        return
+    end = Address(host="", port=0, where=where, make=protocol.make, said=said)
+    _read(document, Server(protocol, (end,)))
+
+
+def _read(document: _Document, said: Server | None) -> None:
+    root, references, drafts = document.root, document.references, document.drafts
+    version, left = document.version, LeftOut(drafts)
     servers = Servers(references, left, drafts, version)
-    channels = Channels(references, servers, left, drafts, version)
+    channels = Channels(references, servers, left, drafts, version, said)
     read = ("asyncapi", "servers", "channels", "operations", "components")
     hints = {} if version > 2 else _HINTS_2
     left.rest(root, [one for one in read if one not in hints], _ROOT, hints)
     known = _servers(root, references, servers)
     Operations(references, channels, left, drafts, version).read(root)
     channels.find_topics()
-    client = _client(root, host)
+    client = _client(root, document.host, drafts)
     _wills(known, client, drafts)
     for channel in channels.all.values():
         _topics(channel, client, drafts)
     _unused(known, drafts)
-    if channels.all and not known and not any(map(_any_topics, channels.all.values())):
-        why = "it names no servers: say in which broker they are with servers"
+    placed = bool(known) or said is not None or any(map(_any_topics, channels.all.values()))
+    if channels.all and not placed:
+        why = "it names no servers: say in --map which broker they are at: "
+        why += f"brokers: {{{PurePath(root.file).name}: BROKER}}, or write servers"
         drafts.aside(root.place("channels"), "the channels of this document", why)
     _components(root, references, left)
     left.tell()
@@ -89,14 +130,20 @@ def _version(root: View, drafts: Drafts) -> int | None:
     return None
 
 
-def _client(root: View, host: str) -> str | None:
-    """The application's name as a client: its title, or what its file is called."""
+def _client(root: View, host: str, drafts: Drafts) -> str | None:
+    """The application's name as a client: its title, or what its file is called.
+
+    Generators write one title into all that they make: a second document has its file's name too.
+    """
     info = root.value.get("info")
     title = info.get("title") if isinstance(info, dict) else None
     if not isinstance(title, str) or not title or may_hold_secret(title):
         title = host
-    name = as_name(title)
-    return None if name == "unnamed" else name
+    for each in (title, f"{title}-{host}", f"{title}-{root.file}"):
+        name = as_name(each)
+        if drafts.clients.setdefault(name, root.file) == root.file:
+            return None if name == "unnamed" else name
+    return None
 
 
 def _servers(root: View, references: References, servers: Servers) -> list[Server]:
@@ -129,12 +176,16 @@ def _topics(channel: Channel, client: str | None, drafts: Drafts) -> None:
         return
     sent, received = (channel.topics.get(action, {}) for action in ("send", "receive"))
     for topic in dict.fromkeys((*sent, *received)):
+        ends = (*sent.get(topic, ()), *received.get(topic, ()))
+        qos = channel.qos if any(one.make == "mosquitto" for one in ends) else {}  # only of MQTT
         drafts.topics.append(
             TopicDraft(
                 name=topic,
                 where=channel.where,
                 publishers=tuple((one, client) for one in sent.get(topic, ())),
                 subscribers=tuple((one, client) for one in received.get(topic, ())),
+                sent_qos=qos.get("send"),
+                received_qos=qos.get("receive"),
             )
         )
 

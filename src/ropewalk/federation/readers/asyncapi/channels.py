@@ -24,6 +24,8 @@ _OPERATIONS = "it is version 2's: write operations with action: send or receive"
 HINTS_3 = {"publish": _OPERATIONS, "subscribe": _OPERATIONS}
 Choices = dict[str, tuple[str, ...]]
 """What each parameter of an address may be, where that is listed."""
+MOST = 64
+"""An address becomes at most this many topics: beyond, a parameter is a wildcard."""
 NAMES_IN_BINDINGS: dict[Style, str] = {"mqtt": "topic", "nats": "subject"}
 """Where FastStream writes the topic: the addresses in its documents only name its handlers."""
 
@@ -42,21 +44,31 @@ class Channel:
     choices: Choices
     servers: tuple[Server, ...]
     uses: dict[Action, tuple[str, ...]] = field(default_factory=dict)
+    qos: dict[Action, int] = field(default_factory=dict)
+    """MQTT's quality of service, where an operation states it."""
     topics: dict[Action | None, Topics] = field(default_factory=dict)
 
-    def use(self, action: Action, keys: Sequence[str] = ()) -> None:
+    def use(self, action: Action, keys: Sequence[str] = (), qos: int | None = None) -> None:
         """Note an operation on it."""
         self.uses[action] = tuple(dict.fromkeys((*self.uses.get(action, ()), *keys)))
+        if qos is not None:
+            self.qos[action] = max(qos, self.qos.get(action, 0))
 
 
 class Channels:
     """Channels read, each once, by the place where it is described and its address."""
 
     def __init__(
-        self, references: References, servers: Servers, left: LeftOut, drafts: Drafts, version: int
+        self,
+        references: References,
+        servers: Servers,
+        left: LeftOut,
+        drafts: Drafts,
+        version: int,
+        said: Server | None = None,
     ) -> None:
         self._references, self._servers, self._left = references, servers, left
-        self._drafts, self._version = drafts, version
+        self._drafts, self._version, self._said = drafts, version, said
         self.all: dict[tuple[str, tuple[str | int, ...], str], Channel] = {}
 
     def read(self, name: str, view: View, root: View, where: Where | None = None) -> Channel:
@@ -121,9 +133,11 @@ class Channels:
         return found
 
     def _servers_of(self, view: View, root: View) -> list[Server]:
-        """Those that the channel lists, or all of the document's."""
+        """Those that the channel lists, or all of the document's, or the one the user says."""
         section = self._references.at(root, "servers")
         listed = view.value.get("servers")
+        if not listed and self._said is not None:
+            return [self._said]
         if not listed:
             names = section.value if section is not None else ()
             return [one for name in names if (one := self._named(name, section)) is not None]
@@ -208,9 +222,10 @@ class Channels:
         self, written: str, style: Style, route: amqp.Route | None, channel: Channel
     ) -> Sequence[str]:
         choices, at = channel.choices, channel.where
-        while many := too_many(written, choices):
-            why = "there are too many of them: read as any value"
-            self._drafts.aside(at, f"values of parameter {label(many)}", why)
+        while many := too_many(written, choices, MOST):
+            what = f"the {len(choices[many])} values of parameter {label(many)}"
+            why = f"with them the address is more than {MOST} topics: read as any value"
+            self._drafts.aside(channel.view.place("parameters", many), what, why)
             choices = {**choices, many: ()}
         spelled = (self._spelled(one, style, route, at) for one in filled(written, choices))
         return [one for one in spelled if one is not None]

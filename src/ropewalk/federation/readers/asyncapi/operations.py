@@ -2,7 +2,7 @@
 
 from ropewalk.federation.readers.asyncapi import amqp
 from ropewalk.federation.readers.asyncapi.channels import Action, Channel, Channels
-from ropewalk.federation.readers.asyncapi.left_out import ANY, LeftOut
+from ropewalk.federation.readers.asyncapi.left_out import ANY, LeftOut, text
 from ropewalk.federation.readers.asyncapi.references import References
 from ropewalk.federation.readers.drafts import Drafts
 from ropewalk.federation.readers.view import View
@@ -22,6 +22,9 @@ _EXCHANGED = (
     "FastStream wrote publish and subscribe of this document as what the application does itself, "
     "not others: read as it meant them: write the document anew with a later version of it"
 )
+About = tuple[tuple[str, ...], int | None]
+"""The routing keys that an operation names, and MQTT's quality of service, if it states one."""
+_READ = (*(("amqp", key) for key in amqp.KEYS), ("mqtt", "qos"))
 _AT_RUN_TIME = "each message says where its answer goes: nothing here does"
 
 
@@ -57,22 +60,22 @@ class Operations:
             if key not in view.value:
                 continue
             one = self._references.at(view, key)
-            keys: tuple[str, ...] = ()
+            about: About = ((), None)
             if one is not None:
-                keys = self._about(one, ("bindings", "traits"), ("message", "operationId"))
+                about = self._about(one, ("bindings", "traits"), ("message", "operationId"))
             exchanged = self._channels.is_labelled(channel) and _is_exchanged(channel.name, key)
-            channel.use(OPPOSITE[action] if exchanged else action, keys)
+            channel.use(OPPOSITE[action] if exchanged else action, *about)
             if channel.servers:
                 self._tell_once(view.place(key), _EXCHANGED if exchanged else _SIDES)
 
     def _tell_once(self, where: Where, what: str) -> None:
         if what not in self._told:
             self._told.add(what)
-            self._drafts.note(where, "C020", what)
+            self._drafts.warn(where, "C020", what)
 
     def _operation(self, name: str, view: View, root: View) -> None:
         read = ("action", "channel", "reply", "bindings", "traits")
-        keys = self._about(view, read, ("messages",))
+        about = self._about(view, read, ("messages",))
         action = view.value.get("action")
         if action not in ("send", "receive"):
             what = f"operation {label(name)} has action {shown(action)}: write send or receive"
@@ -84,16 +87,16 @@ class Operations:
             )
             self._drafts.fault(view.where, "C005", what)
         else:
-            self._use(view, action, root, keys)
+            self._use(view, action, root, about)
         reply = self._references.at(view, "reply")
         if reply is not None:
             self._reply(reply, OPPOSITE[action], root)
 
-    def _use(self, view: View, action: Action, root: View, keys: tuple[str, ...] = ()) -> None:
+    def _use(self, view: View, action: Action, root: View, about: About = ((), None)) -> None:
         found = self._references.at(view, "channel")
         if found is not None:
             name = str(found.path[-1]) if found.path else ""
-            self._channels.read(name, found, root).use(action, keys)
+            self._channels.read(name, found, root).use(action, *about)
 
     def _reply(self, reply: View, action: Action, root: View) -> None:
         """An answer goes the other way, on a channel of its own or of the message's choice."""
@@ -105,12 +108,11 @@ class Operations:
         if reply.has("channel"):
             self._use(reply, action, root)
 
-    def _about(self, view: View, read: tuple[str, ...], known: tuple[str, ...]) -> tuple[str, ...]:
+    def _about(self, view: View, read: tuple[str, ...], known: tuple[str, ...]) -> About:
         """What an operation says beside where its messages go, its traits included.
 
-        Gives the routing keys that it names. Neither version's traits may have a channel or an
-        action, so that only in such keys it makes a difference whether a trait is merged over
-        the operation (2) or under it (3).
+        Neither version's traits may have a channel or an action, so that only in what is given
+        here it makes a difference whether a trait is merged over the operation (2) or under it (3).
         """
         self._left.rest(view, read, (*ANY, *known, "security"))
         traits = view.value.get("traits")
@@ -118,19 +120,29 @@ class Operations:
             what = "traits is not a list: write one of $refs or maps"
             self._drafts.fault(view.place("traits"), "C005", what)
             traits = None
-        found = [self._keys(view)]
+        found = [self._bound(view)]
         for i in range(len(traits or ())):
             one = self._references.at(view, "traits", i)
             if one is not None:
                 self._left.rest(one, ("bindings",), (*ANY, "security", "operationId"))
-                found.append(self._keys(one))
+                found.append(self._bound(one))
         if self._version == 2:
             found.reverse()
-        return next((keys for keys in found if keys), ())
+        keys = next((keys for keys, _ in found if keys), ())
+        return keys, next((qos for _, qos in found if qos is not None), None)
 
-    def _keys(self, view: View) -> tuple[str, ...]:
-        self._left.bindings(view, self._references, [("amqp", key) for key in amqp.KEYS])
-        return amqp.keys_of(view, self._references, self._drafts)
+    def _bound(self, view: View) -> About:
+        self._left.bindings(view, self._references, _READ)
+        return amqp.keys_of(view, self._references, self._drafts), self._qos(view)
+
+    def _qos(self, view: View) -> int | None:
+        binding = self._references.at(self._references.at(view, "bindings"), "mqtt")
+        written = text(binding, "qos", self._drafts) if binding is not None else None
+        if binding is None or written in (None, "0", "1", "2"):
+            return None if written is None else int(written)
+        what = f"bindings.mqtt.qos {shown(written)}: write 0, 1 or 2"
+        self._drafts.fault(binding.place("qos"), "C005", what)
+        return None
 
 
 def _is_exchanged(name: str, key: str) -> bool:

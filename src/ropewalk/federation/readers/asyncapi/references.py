@@ -74,7 +74,7 @@ class References:
             return None
         if not isinstance(self._value(spot), dict):
             name = label(str(steps[-1])) if steps else "the document"
-            what = f"{name} is not a map: write its fields below it"
+            what = f"{name} {_no_map(self._value(spot))}"
             what = PARSED if is_parsed(self._value(spot)) else what
             self._drafts.fault(self._where(spot), "C005", what)
             return None
@@ -218,6 +218,12 @@ class References:
 def is_parsed(value: object) -> bool:
     """Whether it stands for another part of a document, in a parser's output (`x-parser-...`)."""
     return isinstance(value, str) and value.startswith("$ref:$")
+
+
+def _no_map(value: object) -> str:
+    if isinstance(value, str) and "#/" in value:
+        return f"is a text: write {{$ref: {shown(value)}}}"
+    return "is not a map: write its fields below it"
 
 
 def _inner(value: Any, steps: tuple[str | int, ...]) -> Any:

@@ -49,6 +49,8 @@ HINTS = {
     "port": "write it behind the host's name, as HOST:PORT",
     "scheme": "write protocol",
 }
+MOST = 8
+"""An address with variables becomes at most this many."""
 WEB = {"ws": 80, "wss": 443}
 """WebSockets that carry a protocol, and their ports."""
 
@@ -180,7 +182,7 @@ class Servers:
             why = f"no value for it: give variables.{label(unknown[0])} a default"
             self._drafts.aside(view.place(self._key), what, why)
             return ()
-        while many := too_many(template, variables):
+        while many := too_many(template, variables, MOST):
             why = "only its default, or its first value, is read: there are too many of them"
             self._drafts.aside(view.place("variables", many), f"values of {label(many)}", why)
             variables = {**variables, many: variables[many][:1]}
@@ -212,12 +214,10 @@ class Servers:
             self._drafts.fault(where, "C005", what)
             return None
         self._tell_more(parts, where)
-        scheme = PROTOCOLS.get((parts["scheme"] or "").lower())
-        web = (parts["scheme"] or "").lower()
-        secure = protocol.secure or bool(scheme and scheme.make == protocol.make and scheme.secure)
-        secure = secure or web in TLS
+        scheme = (parts["scheme"] or "").lower()
+        secure = _is_secure(scheme, protocol)
         usual = SECURE_PORTS.get(protocol.make, protocol.port) if secure else protocol.port
-        port = self._port(parts["port"], WEB.get(web, usual), where, hidden="@" in first)
+        port = self._port(parts["port"], WEB.get(scheme, usual), where, hidden="@" in first)
         if port is None:
             return None
         return Address(
@@ -226,8 +226,9 @@ class Servers:
             where=where,
             make=protocol.make,
             space=self._space(parts["path"] or "", protocol, view),
-            secure=secure,
+            secure=secure or port == SECURE_PORTS.get(protocol.make),
             server=name,
+            web=_is_web(scheme, parts["path"] or "", protocol),
         )
 
     def _tell_more(self, parts: "re.Match[str]", where: Where) -> None:
@@ -262,3 +263,15 @@ class Servers:
             why = "it does not say which broker it is"
             self._drafts.aside(view.place(key), "the path of an address", why)
         return ""
+
+
+def _is_secure(scheme: str, protocol: Protocol) -> bool:
+    """Whether an address is one for TLS, by its protocol or its own scheme."""
+    known = PROTOCOLS.get(scheme)
+    own = known is not None and known.make == protocol.make and known.secure
+    return protocol.secure or own or scheme in TLS
+
+
+def _is_web(scheme: str, path: str, protocol: Protocol) -> bool:
+    """Whether an address is for WebSockets: MQTT itself has no paths."""
+    return scheme in WEB or (not scheme and protocol.style == "mqtt" and bool(path.strip("/")))

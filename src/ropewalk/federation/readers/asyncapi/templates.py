@@ -5,9 +5,6 @@ from collections.abc import Mapping
 from itertools import product
 from math import prod
 
-MOST = 8
-"""One text becomes at most this many: beyond, a list of values says less than a wildcard."""
-
 _HOLE = re.compile(r"\{([^{}]*)\}")
 
 
@@ -38,14 +35,14 @@ def _put(text: str, known: Mapping[str, str]) -> str:
     return _HOLE.sub(lambda hole: known.get(hole[1], hole[0]), text)
 
 
-def too_many(text: str, values: Mapping[str, tuple[str, ...]]) -> str | None:
-    """The name with the most values, if these make more texts than there is room for.
+def too_many(text: str, values: Mapping[str, tuple[str, ...]], most: int) -> str | None:
+    """The name with the most values, if these make more texts than `most`.
 
-    >>> too_many("{a}/{b}", {"a": ("x", "y"), "b": ("1", "2", "3", "4", "5")})
+    >>> too_many("{a}/{b}", {"a": ("x", "y"), "b": ("1", "2", "3", "4", "5")}, 8)
     'b'
     """
     used = {one: len(values[one]) for one in holes(text) if values.get(one)}
-    return max(used, key=lambda one: used[one]) if prod(used.values()) > MOST else None
+    return max(used, key=lambda one: used[one]) if prod(used.values()) > most else None
 
 
 def patterned(text: str, separator: str, wild: str) -> tuple[str, bool]:

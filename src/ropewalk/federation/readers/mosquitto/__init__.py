@@ -7,10 +7,12 @@ connection carry together).
 """
 
 import re
+from collections.abc import Iterable
 
 from ropewalk.federation.readers.drafts import Drafts
 from ropewalk.federation.readers.mosquitto.conf import Conf, Include
 from ropewalk.federation.readers.mosquitto.connections import draft_connection
+from ropewalk.federation.readers.mosquitto.known import REPEATS
 
 _LISTENS = re.compile(r"^ *(?:listener|port) ", re.MULTILINE)
 _ADDRESS = re.compile(r"^ *address(?:es)? +(.+)$", re.MULTILINE)
@@ -24,17 +26,37 @@ def leads_to(text: str, name: str) -> bool:
     """
     words = [word for found in _ADDRESS.finditer(text) for word in found[1].split()]
     hosts = {word.partition(":")[0].partition(".")[0].lower() for word in words}
-    return name.lower() in hosts and _LISTENS.search(text) is None
+    return name.lower() in hosts and not listens(text)
 
 
-def read_mosquitto(text: str, file: str, host: str, drafts: Drafts, *, include: Include) -> None:
+def listens(text: str) -> bool:
+    """Whether a configuration says where it listens, as the main one of a broker does."""
+    return _LISTENS.search(text) is not None
+
+
+def read_mosquitto(
+    text: str,
+    file: str,
+    host: str,
+    drafts: Drafts,
+    *,
+    include: Include,
+    more: Iterable[tuple[str, str]] = (),
+) -> None:
     """Draft the broker of a mosquitto.conf and its bridges; never raises.
 
     `host` is what the broker is to be called. `include` gives the files of a folder by name, in
-    Mosquitto's order, each with its text; None if the folder is not there.
+    Mosquitto's order, each with its text; None if the folder is not there. `more` are files, each
+    with its text, of the same broker, whose main one is not known.
     """
     conf = Conf(host, file, drafts, include)
-    conf.read(text, file)
+    for path, content in ((file, text), *more):
+        conf.read(content, path)
     drafts.brokers.append(conf.broker())
+    before = len(drafts.bridges)
     for connection in conf.connections:
-        draft_connection(connection, host, drafts)
+        draft_connection(connection, host, drafts, repeats=conf.repeats)
+    said = conf.duplicates
+    used = conf.repeats is not None and len(drafts.bridges) > before
+    if said is not None and not used:
+        drafts.aside(said.where, said.name, REPEATS)

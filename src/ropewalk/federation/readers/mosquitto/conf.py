@@ -3,8 +3,9 @@
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import PurePath
 
-from ropewalk.federation.readers.drafts import BrokerDraft, Drafts
+from ropewalk.federation.readers.drafts import BrokerDraft, Door, Drafts
 from ropewalk.federation.readers.mosquitto.connections import (
     PORT,
     Connection,
@@ -13,17 +14,25 @@ from ropewalk.federation.readers.mosquitto.connections import (
 )
 from ropewalk.federation.readers.mosquitto.known import (
     ASIDE,
+    NO_START,
     OF_BRIDGE,
     OF_LISTENER,
     OPENING,
     PLUGIN_OPTIONS,
 )
-from ropewalk.federation.readers.mosquitto.lines import Setting, is_template, settings, variable
+from ropewalk.federation.readers.mosquitto.lines import (
+    TRUTH,
+    Setting,
+    is_template,
+    settings,
+    variable,
+)
 from ropewalk.federation.readers.mosquitto.starting import Starting, tell_same_ports
 from ropewalk.federation.showing import shown
 from ropewalk.findings import Where
 
 _NUMBER = re.compile(r"[0-9]{1,8}(?![0-9])")
+_URL = re.compile(r"(?:\w+://)?(?P<host>[^:/]*|\[[^]]*\]):(?P<port>\d{1,5})/?", re.ASCII)
 
 Include = Callable[[str], Sequence[tuple[str, str]] | None]
 
@@ -54,6 +63,10 @@ class Conf:
     connections: list[Connection] = field(default_factory=list)
     template: bool = False
     """Whether a file of it has to be filled in first: what it lacks says nothing then."""
+    partly: bool = False
+    """Whether a folder that it includes, or the file that includes it, is not here."""
+    duplicates: Setting | None = None
+    """The line that says whether what several patterns match comes more than once."""
     _listener: Listener | None = None
     _opened: Setting | None = None
     _connection: Connection | None = None
@@ -62,6 +75,7 @@ class Conf:
 
     def __post_init__(self) -> None:
         self._starting = Starting(self.drafts)
+        self.partly = PurePath(self.file).parent.name == "conf.d"
 
     def read(self, text: str, file: str, above: tuple[str, ...] = ()) -> None:
         """Read a file and what it includes; a connection ends with its file."""
@@ -87,13 +101,22 @@ class Conf:
             _OF_LISTENER[name](self, setting)
         elif not name.startswith(PLUGIN_OPTIONS):
             listener = self._listener or self.default
-            listener.certificate = listener.certificate or name == "certfile"
+            listener.certificate = listener.certificate or name in ("certfile", "psk_hint")
             listener.interface = listener.interface or name == "bind_interface"
             if listener is self.default and name in OPENING:
                 self._open(setting)
             if name == "max_inflight_messages":
                 self._inflight = setting
-            self.drafts.aside(setting.where, name, ASIDE[name])
+            if name == "allow_duplicate_messages":
+                self.duplicates = setting
+            else:
+                self.drafts.aside(setting.where, name, ASIDE[name])
+
+    @property
+    def repeats(self) -> Where | None:
+        """The line that lets it send a message once for each pattern of a client that matches."""
+        said = self.duplicates
+        return said.where if said is not None and TRUTH.get(said.value.split(" ")[0]) else None
 
     def _open(self, setting: Setting) -> None:
         if self.default.where is None and not {*setting.words[:1]} & {*OPENING[setting.name]}:
@@ -116,6 +139,8 @@ class Conf:
             host=self.host,
             listens=tuple(dict.fromkeys((one.host, one.port or PORT) for one in usable)),
             secure=bool(usable) and all(one.certificate for one in usable),
+            doors=() if self.template or self.partly else tuple(map(_door, found or _ONE_MACHINE)),
+            repeats=self.repeats,
         )
 
     def _tell_no_listener(self) -> None:
@@ -167,7 +192,7 @@ class Conf:
 
     def _of_bridge(self, setting: Setting) -> None:
         if self._connection is None:
-            what = f"{setting.name} stands before any connection, so Mosquitto does not start"
+            what = f"{setting.name} stands before any connection, {NO_START}"
             self.drafts.fault(setting.where, "C002", f"{what}: write connection NAME above it")
         else:
             self._connection.settings.append(setting)
@@ -185,6 +210,7 @@ class Conf:
             return
         found = self.include(path)
         if found is None:
+            self.partly = True
             why = "the folder is not here; give it as well"
             drafts.aside(setting.where, f"include_dir {shown(path)}", why)
             return
@@ -202,6 +228,8 @@ class Conf:
 
     def _listen(self, setting: Setting) -> None:
         words = setting.words
+        if self._is_turned_round(setting):
+            return
         port = _port(setting, 0, self.drafts)
         host = words[1] if len(words) > 1 and not words[1].startswith("#") else ""
         if variable(host):
@@ -216,6 +244,19 @@ class Conf:
             else:
                 what = "listener 0 needs the path of a socket"
                 self.drafts.fault(setting.where, "C002", f"{what}: write listener {PORT}")
+
+    def _is_turned_round(self, setting: Setting) -> bool:
+        """Whether its host stands before its port, or both are one word; told."""
+        url = _URL.fullmatch(setting.words[0] if setting.words else "")
+        host, port = (url["host"], url["port"]) if url else (*setting.words[:2], "", "")[:2]
+        if host.isdecimal() or not _NUMBER.fullmatch(port):
+            return False
+        what = f"the port comes first and the address after a space, {NO_START}"
+        fix = f"write listener {port} {host}".strip()
+        self.drafts.fault(setting.where, "C005", f"{what}: {fix}")
+        self._listener = Listener(setting.where, host, int(port))
+        self.listeners.append(self._listener)
+        return True
 
     def _port_of_default(self, setting: Setting) -> None:
         if self.default.port:
@@ -235,7 +276,11 @@ class Conf:
         self._listener = self.default
 
     def _protocol(self, setting: Setting) -> None:
-        protocol = setting.words[0] if setting.words else ""
+        if not setting.words:
+            why = "it is empty, and Mosquitto passes it over"
+            self.drafts.aside(setting.where, "protocol", why)
+            return
+        protocol = setting.words[0]
         if protocol not in ("mqtt", "websockets", "http_api"):
             what = "Mosquitto does not know this protocol"
             self.drafts.fault(setting.where, "C005", f"{what}: write mqtt or websockets")
@@ -250,10 +295,10 @@ class Conf:
 
     def _mount(self, setting: Setting) -> None:
         if self._listener is None or self._listener is self.default:
-            what = "mount_point stands before any listener, so Mosquitto does not start"
+            what = f"mount_point stands before any listener, {NO_START}"
             self.drafts.warn(setting.where, "C020", f"{what}: write listener PORT above it")
         if "+" in setting.value or "#" in setting.value:
-            what = "a mount_point has no wildcards, and Mosquitto does not start with them"
+            what = f"a mount_point has no wildcards, {NO_START}"
             self.drafts.warn(setting.where, "C020", f"{what}: write a name that ends with /")
         why = "clients and bridges of this listener see other topic names than the federation"
         self.drafts.note(
@@ -268,6 +313,20 @@ _OF_LISTENER: dict[str, Callable[[Conf, Setting], None]] = {
     "protocol": Conf._protocol,
     "mount_point": Conf._mount,
 }
+
+
+_ONE_MACHINE = (Listener(host="localhost"),)
+"""Where a broker listens from 2.0 on, if no line of it says so."""
+
+
+def _door(one: Listener) -> Door:
+    return Door(
+        host=one.host,
+        port=0 if one.socket else one.port or PORT,
+        where=one.where,
+        web=one.protocol != "mqtt",
+        secure=one.certificate,
+    )
 
 
 def _port(setting: Setting, least: int, drafts: Drafts) -> int | None:

@@ -4,14 +4,21 @@ import ipaddress
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 
-from ropewalk.federation.readers.drafts import Address, BridgeDraft, Drafts
-from ropewalk.federation.readers.mosquitto.known import ASIDE, TLS_OF_BRIDGE
-from ropewalk.federation.readers.mosquitto.lines import TRUTH, Setting, variable
-from ropewalk.federation.readers.mosquitto.starting import seen_from
+from ropewalk.federation.readers.drafts import Address, BridgeDraft, Direction, Drafts
+from ropewalk.federation.readers.mosquitto.known import ASIDE, NO_START, TLS_OF_BRIDGE
+from ropewalk.federation.readers.mosquitto.lines import TRUTH, Setting, before_comment, variable
+from ropewalk.federation.readers.mosquitto.starting import seen_from, tell_half_secrets
 from ropewalk.federation.readers.mosquitto.topic_lines import topic_line
-from ropewalk.federation.readers.mosquitto.topics import Line, effective, tell_doubles
+from ropewalk.federation.readers.mosquitto.topics import (
+    Line,
+    effective,
+    subscribed,
+    tell_doubles,
+)
 from ropewalk.federation.showing import shown
+from ropewalk.federation.topics import common
 from ropewalk.findings import Where
 
 PORT = 1883
@@ -27,20 +34,29 @@ class Connection:
     settings: list[Setting] = field(default_factory=list)
 
 
-def draft_connection(one: Connection, at: str, drafts: Drafts) -> None:
-    """Draft a connection's bridges: one per topic line, or one each way where they differ."""
+def draft_connection(
+    one: Connection, at: str, drafts: Drafts, *, repeats: Where | None = None
+) -> None:
+    """Draft a connection's bridges: one per topic line, or one each way where they differ.
+
+    `repeats` is where its broker is told to send what several lines match once for each.
+    """
     flags, lines = _flags(one, drafts), _lines(one, drafts)
     far, place = _addresses(one, drafts)
     topics, version = _topics(one, drafts), _version(one, drafts)
     _tell_addresses(one, far, flags, place, drafts)
     _tell_sessions(one, topics, flags, drafts)
+    tell_half_secrets(one.settings, drafts)
     if not far or not topics:
         return
     unsubscribes = flags.get("bridge_attempt_unsubscribe", True)
-    carried = effective(topics, unsubscribes, drafts, each=version == "mqttv50")
+    each: list[Direction] = ["in", "out"] if version == "mqttv50" else ["out"] if repeats else []
+    carried = effective(topics, unsubscribes, drafts, each=each)
     tell_doubles(topics, drafts)
     echoes = not flags.get("try_private", True) and version != "mqttv50"
     echoes = echoes and any(way != "out" for _, way, _ in carried)
+    private = flags.get("try_private", True) and version != "mqttv50"
+    client, overlaps = _client(one, lines), "in" not in each and _overlap(topics, unsubscribes)
     for line, way, what in carried:
         drafts.bridges.append(
             BridgeDraft(
@@ -57,9 +73,27 @@ def draft_connection(one: Connection, at: str, drafts: Drafts) -> None:
                 remote=line.remote,
                 choice="next" if flags.get("round_robin") else "first",
                 echoes=echoes,
-                lines={**lines, "addresses": place},
+                private=private,
+                client=client,
+                overlaps=overlaps,
+                lines={**lines, "addresses": place, **({"repeats": repeats} if repeats else {})},
             )
         )
+
+
+def _overlap(topics: Sequence[Line], unsubscribes: bool) -> bool:
+    """Whether a message would come in more than once if the far broker sent it for each line."""
+    return any(common(a, b) for a, b in combinations(subscribed(topics, unsubscribes), 2))
+
+
+def _client(one: Connection, lines: dict[str, Where]) -> str:
+    """What it is called at the far broker, if that is written; its line is noted."""
+    names = ("clientid", "remote_clientid")
+    given = [each for each in one.settings if each.name in names and each.value]
+    if not given or variable(given[-1].value):
+        return ""
+    lines["client"] = given[-1].where
+    return given[-1].value
 
 
 _FIELDS = {
@@ -127,7 +161,7 @@ def _version(one: Connection, drafts: Drafts) -> str:
 def _topics(one: Connection, drafts: Drafts) -> list[Line]:
     given = [setting for setting in one.settings if setting.name == "topic"]
     if not given:
-        what = f"the connection {shown(one.name)} has no topic, so Mosquitto does not start"
+        what = f"the connection {shown(one.name)} has no topic, {NO_START}"
         drafts.fault(one.where, "C002", f"{what}: write topic PATTERN out 0")
     found = [topic_line(setting, drafts) for setting in given]
     return [line for line in found if line is not None]
@@ -139,17 +173,14 @@ def _topics(one: Connection, drafts: Drafts) -> list[Line]:
 def _addresses(one: Connection, drafts: Drafts) -> tuple[list[Address], Where]:
     given = [setting for setting in one.settings if setting.name in ("address", "addresses")]
     if not given:
-        what = f"the connection {shown(one.name)} has no address, so Mosquitto does not start"
+        what = f"the connection {shown(one.name)} has no address, {NO_START}"
         drafts.fault(one.where, "C002", f"{what}: write address HOST:PORT")
         return [], one.where
     for again in given[1:]:
-        what = (
-            f"address is given in line {given[0].where.line} already, so Mosquitto does not start"
-        )
+        what = f"address is given in line {given[0].where.line} already, {NO_START}"
         drafts.fault(again.where, "C007", f"{what}: write all addresses in one line")
     where = given[0].where
-    words = given[0].filled
-    words = words[: next((i for i, word in enumerate(words) if word[0] == "#"), len(words))]
+    words = before_comment(given[0].filled)
     if not words:
         what = "a comment stands where the address is to be" if given[0].value else "it is empty"
         drafts.fault(where, "C002", f"address: {what}: write address HOST:PORT")
@@ -254,7 +285,7 @@ def _tell_addresses(
             why = "it is taken as always up; once idle, nothing comes in before it sends again"
             drafts.aside(setting.where, "start_type lazy", why)
         elif setting.words[:1] not in (["automatic"], ["once"]):
-            what = "Mosquitto does not know this start_type, and does not start"
+            what = f"Mosquitto does not know this start_type, {NO_START}"
             drafts.fault(setting.where, "C005", f"{what}: write automatic, lazy or once")
         else:
             drafts.aside(setting.where, "start_type", "how a connection starts is not looked at")
@@ -299,7 +330,7 @@ def tell_same_ids(connections: Iterable[Connection], drafts: Drafts) -> None:
         if before != where:
             what = f"this connection has the client id of the one {seen_from(before, where)} here"
             fix = "write local_clientid with another name for one of them"
-            drafts.warn(where, "C020", f"{what}, so Mosquitto does not start: {fix}")
+            drafts.warn(where, "C020", f"{what}, {NO_START}: {fix}")
 
 
 def tell_unbounded(inflight: Setting, connections: Iterable[Connection], drafts: Drafts) -> None:

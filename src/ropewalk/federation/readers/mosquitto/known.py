@@ -1,5 +1,8 @@
 """Settings of Mosquitto 1.4 to 2.1 that have no part in forwarding, and why they are left out."""
 
+NO_START = "so Mosquitto does not start"
+"""In every message on a line with which it does not."""
+
 WHO = "who may connect, publish or subscribe is not looked at"
 SECURE = "certificates and keys are not looked at"
 STORE = "what a broker keeps on disk is not looked at"
@@ -9,6 +12,7 @@ PLUGINS = "what a plug-in does is not looked at"
 WEB = "bridges do not use websockets"
 PROCESS = "it is about the process, not about what it forwards"
 PROTOCOL = "it is about the protocol, not about what is forwarded"
+REPEATS = "it counts where lines of a connection overlap, and is told there"
 STATE = "state messages of a connection are not topics of the federation"
 RETRY = "how fast a connection comes back is not looked at"
 OLD = "it has no effect any more"
@@ -56,8 +60,9 @@ _BY_REASON = {
     PROTOCOL: (
         "accept_protocol_versions bridge_max_topic_alias bridge_session_expiry_interval "
         "keepalive_interval max_keepalive max_topic_alias max_topic_alias_broker "
-        "upgrade_outgoing_qos allow_duplicate_messages"
+        "upgrade_outgoing_qos"
     ),
+    REPEATS: "allow_duplicate_messages",
     STATE: "notifications notifications_local_only notification_topic",
     RETRY: "restart_timeout idle_timeout threshold",
     OLD: (
@@ -76,6 +81,11 @@ def _names(text: str) -> frozenset[str]:
 
 GONE = frozenset(_BY_REASON[OLD].split()) - {"retry_interval"}
 """Settings of releases before 2.0 that later ones do not start with."""
+
+NOT_EMPTY = frozenset({*ASIDE, "mount_point"} - GONE) - _names(
+    "log_type max_connections persistent_client_expiration retry_interval"
+)
+"""Settings left out that 2.0.11 does not start with if they have no value."""
 
 BOOLEANS = _names(
     "allow_anonymous allow_duplicate_messages allow_zero_length_clientid autosave_on_changes "

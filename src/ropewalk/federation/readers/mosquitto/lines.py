@@ -10,23 +10,29 @@ from difflib import get_close_matches
 
 from ropewalk.federation.readers.drafts import Drafts
 from ropewalk.federation.readers.mosquitto.known import (
-    ASIDE,
     KNOWN,
-    LOGS,
-    OLD,
+    NO_START,
+    NOT_EMPTY,
     PLUGIN_OPTIONS,
     TEXTS,
 )
 from ropewalk.findings import Where
 
 _TEMPLATE = re.compile(r"\{\{.*\}\}|\{%.*%\}|\{#.*#\}|<%.*%>")
-_FILLED_IN = r"%[A-Za-z_]{2,}%|@[A-Z_]{2,}@|<[^<>]*>|\{[^{}]+\}"
-_VARIABLE = re.compile(rf"\$|{_FILLED_IN}")
+_FILLED_IN = r"%[A-Za-z_]{2,}%|@[A-Z_]{2,}@|\{[^{}]+\}|__[A-Z][A-Z0-9_]*__"
+_IN_ADDRESS = rf"\$|{_FILLED_IN}"
 # Names of topics may begin a level with $ themselves: $SYS, $aws, homie's $state.
-_IN_TOPIC = re.compile(
-    rf"\$[{{(]|\$(?!SYS\b|CONTROL\b)[A-Z][A-Z0-9_]*(?![a-z])|(?:^|/)\[[A-Za-z][^/]*\](?:/|$)"
-    rf"|{_FILLED_IN}"
-)
+_IN_TOPIC = rf"\$[{{(]|\$(?!SYS\b|CONTROL\b)[A-Z][A-Z0-9_]*(?![a-z])|{_FILLED_IN}"
+_FILLED_LATER = {
+    **dict.fromkeys(
+        ("listener", "port", "bind_address", "connection", "address", "addresses", "include_dir"),
+        re.compile(_IN_ADDRESS),
+    ),
+    "topic": re.compile(_IN_TOPIC),
+}
+"""What a tool fills in, by the settings that decide what is forwarded."""
+_VARIABLE = re.compile(rf"<[^<>]*>|{_IN_ADDRESS}")
+_VARIABLE_IN_TOPIC = re.compile(rf"<[^<>]*>|(?:^|/)\[[A-Za-z][^/]*\](?:/|$)|{_IN_TOPIC}")
 _TO_FILL_IN = re.compile(r"<[^<>]*>|\[[^\[\]]*\]|\{[^{}]*\}")
 _NUMBERED = re.compile(r"\S+ (?:[^\s:]+:)?-?\d+\s*|(?:max_|autosave|keepalive)\w+ -?\d+\s*#.*")
 TRUTH = {"true": True, "1": True, "false": False, "0": False}
@@ -43,12 +49,31 @@ class Setting:
     @property
     def words(self) -> list[str]:
         """The value as Mosquitto takes it apart: at spaces. A comment may follow numbers."""
-        return self.value.split()
+        return words_of(self.value)
 
     @property
     def filled(self) -> list[str]:
         """The same, where `<your host>` is one word: nobody means its parts."""
-        return _TO_FILL_IN.sub(lambda found: found[0].replace(" ", "-"), self.value).split()
+        return words_of(_TO_FILL_IN.sub(lambda found: found[0].replace(" ", "-"), self.value))
+
+
+def words_of(text: str) -> list[str]:
+    r"""What stands between spaces; other white space is a part of words.
+
+    >>> words_of("a/#\u00a0out  0")
+    ['a/#\xa0out', '0']
+    """
+    return [one for one in text.split(" ") if one]
+
+
+def before_comment(words: Sequence[str]) -> list[str]:
+    """Words up to the first that begins with #.
+
+    >>> before_comment(["hub:1883", "#", "the", "cloud"])
+    ['hub:1883']
+    """
+    end = next((i for i, word in enumerate(words) if word.startswith("#")), len(words))
+    return list(words[:end])
 
 
 def parts(line: str) -> tuple[str, str] | None:
@@ -61,7 +86,7 @@ def parts(line: str) -> tuple[str, str] | None:
     if line.startswith("#"):
         return None
     name, _, value = line.replace("\t", " ").strip(" ").partition(" ")
-    return (name, value.strip()) if name and not name.startswith("#") else None
+    return (name, value.strip(" ")) if name and not name.startswith("#") else None
 
 
 def variable(text: str, *, topic: bool = False) -> bool:
@@ -70,7 +95,7 @@ def variable(text: str, *, topic: bool = False) -> bool:
     >>> variable("$hub"), variable("$aws/x", topic=True), variable("site/${ID}/", topic=True)
     (True, False, True)
     """
-    return (_IN_TOPIC if topic else _VARIABLE).search(text) is not None
+    return (_VARIABLE_IN_TOPIC if topic else _VARIABLE).search(text) is not None
 
 
 def is_template(text: str, file: str, drafts: Drafts) -> bool:
@@ -78,12 +103,21 @@ def is_template(text: str, file: str, drafts: Drafts) -> bool:
     marked = [
         number
         for number, line in enumerate(text.split("\n"), 1)
-        if parts(line) is not None and _TEMPLATE.search(line)
+        if (said := parts(line)) is not None and (_TEMPLATE.search(line) or _is_filled_later(*said))
     ]
     if marked:
-        what = f"this file is a template{_also(marked)}, which Mosquitto cannot read"
-        drafts.fault(Where(file, marked[0]), "C006", f"{what}: fill it in, and read what comes out")
+        what = f"this file is a template{_also(marked)}, and Mosquitto fills in nothing"
+        fix = "fill it in first, and read what comes out"
+        drafts.fault(Where(file, marked[0]), "C006", f"{what}: {fix}")
     return bool(marked)
+
+
+def _is_filled_later(name: str, value: str) -> bool:
+    """Whether a line that is read holds what a tool fills in, `${HOST}` or `__HOST__`."""
+    found = _FILLED_LATER.get(name)
+    words = words_of(value)
+    said = " ".join([*words[:1], *before_comment(words[1:])])
+    return found is not None and found.search(said) is not None
 
 
 def settings(text: str, file: str, drafts: Drafts) -> Iterator[Setting]:
@@ -95,8 +129,8 @@ def settings(text: str, file: str, drafts: Drafts) -> Iterator[Setting]:
             continue
         name, value = said
         if name in KNOWN:
-            if not value and (ASIDE.get(name, OLD) not in (OLD, LOGS) or name == "log_dest"):
-                what = f"{name} has no value, so Mosquitto does not start"
+            if not value and name in NOT_EMPTY:
+                what = f"{name} has no value, {NO_START}"
                 drafts.warn(where, "C020", f"{what}: write one, or remove the line")
             if " #" in value and (name in TEXTS or value.startswith("file ")):
                 what = f"Mosquitto takes the # and what follows it as part of {name}"
@@ -110,15 +144,16 @@ def settings(text: str, file: str, drafts: Drafts) -> Iterator[Setting]:
             near = get_close_matches(re.split("[=:]", name.lower())[0], KNOWN, 1)
             meant = f" (is {near[0]} meant?)" if near else ""
             # What stands there is not repeated: it may be a password without its name.
-            what = "not modelled: this line: it is no setting of Mosquitto up to 2.1"
-            drafts.warn(where, "C010", f"{what}{meant}, which does not start with it")
+            what = f"not modelled: this line: it is no setting of Mosquitto up to 2.1{meant}"
+            fix = "correct it, or remove the line"
+            drafts.warn(where, "C010", f"{what}, {NO_START}: {fix}")
 
 
 def _tell_stumbles(text: str, file: str, drafts: Drafts) -> None:
     """Marks that people do not see, and that keep Mosquitto from starting: each kind once."""
     lines = [line.rstrip("\r") for line in text.removeprefix("\ufeff").split("\n")]
     if text.startswith("\ufeff"):
-        what = "a byte order mark stands before the first line, so Mosquitto does not start"
+        what = f"a byte order mark stands before the first line, {NO_START}"
         drafts.warn(Where(file, 1), "C020", f"{what}: save the file as UTF-8 without it")
     for stumbles, what, fix in _STUMBLES:
         found = [number for number, line in enumerate(lines, 1) if stumbles(line)]
@@ -156,12 +191,12 @@ def _tab_in_value(line: str) -> bool:
 _STUMBLES: Sequence[tuple[Callable[[str], object], str, str]] = (
     (
         _hidden_comment,
-        "a comment that is indented keeps Mosquitto from starting",
+        f"a comment is indented, {NO_START}",
         "move the # to the line's very beginning",
     ),
     (
         _tab_in_name,
-        "Mosquitto takes a tab as part of the setting's name and does not start",
+        f"a tab is part of the setting's name, {NO_START}",
         "write a space",
     ),
     (
@@ -176,7 +211,18 @@ _STUMBLES: Sequence[tuple[Callable[[str], object], str, str]] = (
     ),
     (
         re.compile(r" *bridge_protocol_version .*\S[ \t]+\Z").match,
-        "a space after the protocol version keeps Mosquitto from starting",
+        f"a space follows the protocol version, {NO_START}",
         "remove what follows the version",
+    ),
+    (
+        re.compile(r" *bridge_protocol_version  +\S").match,
+        f"the protocol version stands after more than one space, {NO_START}",
+        "write one space",
+    ),
+    (
+        # A password may have any of these.
+        re.compile(r"(?! *#| *\w*password ).*(?:[^\S \t\r]|[\u200b\u2060\ufeff])").match,
+        "a white space that is no space, as the non-breaking one, is part of a word for Mosquitto",
+        "write a space",
     ),
 )

@@ -5,13 +5,19 @@ from dataclasses import replace
 
 from ropewalk.federation.names import topic_fault
 from ropewalk.federation.readers.drafts import Direction, Drafts
-from ropewalk.federation.readers.mosquitto.lines import Setting, variable
+from ropewalk.federation.readers.mosquitto.known import NO_START
+from ropewalk.federation.readers.mosquitto.lines import (
+    Setting,
+    before_comment,
+    variable,
+    words_of,
+)
 from ropewalk.federation.readers.mosquitto.topics import Line, single
 from ropewalk.federation.showing import shown
 from ropewalk.findings import Where
 
 EMPTY = '""'
-_QUOTED = re.compile(r'"([^"]*)"(?:\s+(.*))?\Z')
+_QUOTED = re.compile(r'"([^"]*)"(?: +(.*))?\Z')
 _NUMBER = re.compile(r"[-+]?\d{1,9}")
 _WAYS: dict[str, Direction] = {"out": "out", "in": "in", "both": "both"}
 
@@ -56,7 +62,7 @@ def _words(setting: Setting, drafts: Drafts) -> list[str] | None:
     if " " in quoted[1]:
         what = "only Mosquitto 2.1 reads a pattern with spaces; others do not start"
         drafts.warn(where, "C020", f"{what}: do without spaces in names")
-        return [quoted[1], *(quoted[2] or "").split()]
+        return [quoted[1], *words_of(quoted[2] or "")]
     what = "Mosquitto takes the quotes as part of the pattern, so the line carries nothing you mean"
     drafts.warn(where, "C020", f"{what}: write the pattern without quotes")
     return words if topic_fault(words[0]) is None else None
@@ -72,7 +78,7 @@ def _qualified(words: list[str], where: Where, drafts: Drafts) -> Line | None:
         what = "a comment cannot follow here" if comment else f"{shown(words[1])} is no direction"
         drafts.fault(where, "C002", f"{what}: write topic PATTERN out, in or both")
         return None
-    given = _until_comment(words[2:])
+    given = before_comment(words[2:])
     if EMPTY in words[2 + len(given) :]:
         what = "a word that starts with # begins a comment, so the prefixes after it do not count"
         drafts.warn(where, "C020", f"{what}: write the quality of service, 0, 1 or 2, instead")
@@ -87,11 +93,6 @@ def _qualified(words: list[str], where: Where, drafts: Drafts) -> Line | None:
     return (
         None if qos is None else replace(line, direction=way, qos=qos, local=local, remote=remote)
     )
-
-
-def _until_comment(words: list[str]) -> list[str]:
-    end = next((i for i, word in enumerate(words) if word.startswith("#")), len(words))
-    return words[:end]
 
 
 def _qos(word: str, where: Where, drafts: Drafts) -> int | None:
@@ -127,7 +128,8 @@ def _single(line: Line, drafts: Drafts) -> Line | None:
     found = single(line)
     if found is None:
         why = "a topic renamed to a name that ends otherwise has no place in a federation"
-        drafts.note(line.where, "C010", f"not modelled: this topic line: {why}", "warning")
+        what = f"not modelled: this topic line: {why}, so loops and copies by it are not seen"
+        drafts.note(line.where, "C010", what, "warning")
     return found
 
 
@@ -155,8 +157,9 @@ def _sound(line: Line, drafts: Drafts) -> bool:
     for prefix in prefixes:
         joined = prefix + line.pattern
         if topic_fault(joined):
-            what = f"prefix and pattern make {shown(joined)}, with which Mosquitto does not start"
-            drafts.fault(line.where, "C005", f"{what}: write the prefix {shown(prefix + '/')}")
+            what = f"prefix and pattern make {shown(joined)}, {NO_START}"
+            meant = prefix.replace('"', "") + "/"
+            drafts.fault(line.where, "C005", f"{what}: write the prefix {shown(meant)}")
             return False
         ends, starts = prefix.endswith(("/", '"')), line.pattern.startswith("/")
         if not ends and not starts:

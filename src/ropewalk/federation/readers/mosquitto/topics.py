@@ -1,14 +1,15 @@
 """The topic lines of one connection: which messages each of them carries, and under which names.
 
 Measured with Mosquitto 2.0.11: a message crosses a connection once, however many lines match it;
-with MQTT 5 once for each that is subscribed and matches. Of the lines that rename, the first that
-matches gives its names; a line without prefixes counts only where none of these matches. An `out`
-line also unsubscribes what it would bring in.
+with MQTT 5, or where the broker that sends it has `allow_duplicate_messages`, once for each that
+is subscribed and matches. Of the lines that rename, the first that matches gives its names; a line
+without prefixes counts only where none of these matches. An `out` line also unsubscribes what it
+would bring in.
 
 One name is left out: `#` matches its own parent too, so `# out 0 a/ x/` sends `a` as `x/a`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ropewalk.federation.readers.drafts import Direction, Drafts
@@ -56,17 +57,17 @@ class Carried:
 
 
 def effective(
-    lines: Sequence[Line], unsubscribes: bool, drafts: Drafts, *, each: bool = False
+    lines: Sequence[Line], unsubscribes: bool, drafts: Drafts, *, each: Collection[Direction] = ()
 ) -> list[tuple[Line, Direction, Carried]]:
     """What each line carries, one entry for both ways where that is the same.
 
-    With `each`, as MQTT 5 has it, what several lines have subscribed comes once for each of them.
+    The ways of `each` bring what several lines have subscribed once for each of them.
     """
-    ways = _OneWay(drafts, each=each)
-    out = ways.carried(lines, "out", {line.full("out") for line in lines if line.goes("out")})
+    sent, fetched = (_OneWay(drafts, each=way in each) for way in ("out", "in"))
+    out = sent.carried(lines, "out", {line.full("out") for line in lines if line.goes("out")})
     live = subscribed(lines, unsubscribes)
     _tell_undone(lines, live, drafts)
-    into = ways.carried(lines, "in", live)
+    into = fetched.carried(lines, "in", live)
     found: list[tuple[Line, Direction, Carried]] = []
     for line in lines:
         here, there = out.get(line.where, []), into.get(line.where, [])
@@ -163,7 +164,8 @@ def _without(prefix: str, patterns: Sequence[str]) -> tuple[str, ...]:
 def _tell_covered(line: Line, way: Direction, by: Line, drafts: Drafts, *, again: bool) -> None:
     if again:
         what = f"this topic line brings once more {way} what line {by.where.line} carries"
-        drafts.warn(line.where, "C020", f"{what}, as MQTT 5 has it: remove it")
+        why = "as MQTT 5 and allow_duplicate_messages have it"
+        drafts.warn(line.where, "C020", f"{what} ({why}): remove it")
         return
     if (line.local, line.remote) == (by.local, by.remote):
         what = f"this topic line carries nothing {way} that line {by.where.line} does not"

@@ -1,5 +1,6 @@
 """Accounts of a NATS server: who uses them, and what they import from each other."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -7,12 +8,18 @@ from ropewalk.federation.readers.drafts import BridgeDraft, Drafts
 from ropewalk.federation.readers.nats import settings
 from ropewalk.federation.readers.nats.addresses import user_of
 from ropewalk.federation.readers.nats.block import Block, unique
+from ropewalk.federation.readers.nats.cycles import Taken, cycles
 from ropewalk.federation.readers.nats.leaf import GLOBAL
+from ropewalk.federation.readers.nats.refused import is_subject
 from ropewalk.federation.readers.nats.subjects import Renaming, prefixed, renamed, within
 from ropewalk.federation.showing import label, shown
 from ropewalk.findings import Where
 
 SYSTEM = "$SYS"
+_NAMES = ("user", "username", "nkey")
+"""What tells a user of a list."""
+_LIMITS = {"permissions", "permission", "authorization", "default_permissions"}
+_PLACEHOLDER = re.compile(r"\{\{[^}]*\}\}|\$\d+")
 _SINGLE = ("user", "username", "token")
 """Of `authorization`: a login that is the only one."""
 
@@ -62,10 +69,16 @@ class Accounts:
     users: dict[int, str] = field(default_factory=dict)
     """Accounts by what tells their users; names are not kept."""
     imports: list[Import] = field(default_factory=list)
+    taken: list[Taken] = field(default_factory=list)
+    """Imports as they are written."""
     system: str = SYSTEM
     elsewhere: bool = False
     """Whether accounts may be kept elsewhere: by an operator, or in a file that is not here."""
     global_used: bool = True
+    asks: bool = False
+    """Whether nobody gets in without a login, apart from a no_auth_user."""
+    opaque: bool = False
+    """Whether a login may be a token, or somebody else decides: users do not tell."""
 
     def known(self, account: str) -> bool:
         """Whether the server has such an account, as far as can be told."""
@@ -94,6 +107,7 @@ def read_accounts(top: Block, *, complete: bool) -> Accounts:
         _importers(export, found, top.drafts)
     for name, one in importing:
         _import(name, one, found, exports)
+    _tell_circles(found, top.drafts)
     found.imports.sort(key=lambda one: (one.where.file, one.where.line))
     _global(top, found)
     _system(top, found)
@@ -114,6 +128,7 @@ def _account(
     found.places[name] = account.where
     if account.has("users"):
         users = account.take("users")
+        _tell_limits(users, account, "users")
         if not isinstance(users, list) and not isinstance(users, str):
             account.wrong("users", "a list of maps: [ {...} ]")
         if users:
@@ -127,7 +142,11 @@ def _account(
 
 
 def _join(found: Accounts, users: object, account: str, block: Block, key: str) -> None:
-    """Users of a list; the server does not load a file that has one of them twice."""
+    """Users of a list; the server does not load a file that has one of them twice, or no name."""
+    for one in users if isinstance(users, list) else []:
+        if isinstance(one, dict) and not {str(key).lower() for key in one} & set(_NAMES):
+            what = "a user has no name, so the server refuses the file"
+            block.drafts.fault(block.place(key), "C005", f"{what}: write {{user: NAME}}")
     for user in _users(users):
         if user in found.users:
             what = "one of these users is here or in another list as well"
@@ -135,21 +154,37 @@ def _join(found: Accounts, users: object, account: str, block: Block, key: str) 
         found.users[user] = account
 
 
+def _tell_limits(users: object, block: Block, key: str) -> None:
+    """Users' permissions hold for leaf nodes that log in as them, too."""
+    keys = {
+        str(name).lower()
+        for one in (users if isinstance(users, list) else [])
+        if isinstance(one, dict)
+        for name in one
+    }
+    if keys & _LIMITS:
+        why = "what they forbid is taken to cross, though leaf nodes of these users do not get it"
+        block.drafts.aside(block.place(key), "permissions of users", why)
+
+
 def _users(listed: object) -> Iterator[int]:
     """What tells the users of a list, as far as they have names."""
     for one in listed if isinstance(listed, list) else []:
         for key, name in one.items() if isinstance(one, dict) else ():
-            if str(key).lower() in ("user", "username", "nkey") and isinstance(name, str):
+            if str(key).lower() in _NAMES and isinstance(name, str):
                 yield user_of(name)
 
 
 def _export(name: str, one: Block, exports: list[Export]) -> None:
     kind = "stream" if one.has("stream") else "service"
     subject = one.text(kind)
+    if one.has("stream") and one.has("service"):
+        what = "an export is of a stream or of a service, and the server refuses both"
+        one.drafts.fault(one.where, "C005", f"{what}: write two exports")
     allowed = frozenset(text for text, _ in one.texts("accounts", alone=False))
     limited = one.has("accounts") and not one.has("account_token_position")
     if subject:
-        to = allowed if limited else None
+        to = allowed if limited and allowed else None  # an empty list is no limit
         exports.append(Export(account=name, kind=kind, subject=subject, to=to, where=one.where))
     one.skip("stream", "service", "response_type", "threshold", "latency")
     one.rest()
@@ -181,6 +216,16 @@ def _import(name: str, one: Block, found: Accounts, exports: list[Export]) -> No
         return
     if not _allowed(name, kind, exporter, subject, one, found, exports):
         return
+    taken = Taken(
+        importer=name,
+        exporter=exporter,
+        kind=kind,
+        here=to or (f"{before}.{subject}" if before and kind == "stream" else subject),
+        there=subject,
+        where=one.where,
+    )
+    if not _takes(taken, one.drafts, found):
+        return
     if kind == "stream" and before and to:
         what = (
             "with a prefix and a to the server refuses this import or passes over its to, by chance"
@@ -202,6 +247,32 @@ def _import(name: str, one: Block, found: Accounts, exports: list[Export]) -> No
         found.imports.append(
             Import(importer=name, exporter=exporter, kind=kind, renaming=how, where=one.where)
         )
+
+
+def _takes(taken: Taken, drafts: Drafts, found: Accounts) -> bool:
+    """Whether an import of a service has a name here that is good, and none of those before it."""
+    same = (taken.importer, taken.exporter, taken.here)
+    others = [
+        (one.importer, one.exporter, one.here) for one in found.taken if one.kind == "service"
+    ]
+    what = ""
+    if taken.kind == "service" and not is_subject(_PLACEHOLDER.sub("*", taken.here)):
+        what = f"to has {label(taken.here)}, which is no subject: write levels with a dot between"
+    elif taken.kind == "service" and same in others:
+        what = f"two services of {label(taken.exporter)} have the same name here"
+        what = f"{what} ({label(taken.here)}), which the server refuses: write another to"
+    if what:
+        drafts.fault(taken.where, "C005", what)
+    else:
+        found.taken.append(taken)
+    return not what
+
+
+def _tell_circles(found: Accounts, drafts: Drafts) -> None:
+    for one, way in cycles(found.taken):
+        what = f"this import closes a circle of imports: {' > '.join(map(label, way))}"
+        why = "the server refuses the file (import forms a cycle)"
+        drafts.fault(one.where, "C005", f"{what}: {why}: remove one of them")
 
 
 def _allowed(
@@ -240,10 +311,12 @@ def _global(top: Block, found: Accounts) -> None:
         *("user", "username", "token", "users", "password", "pass")
     }
     if "auth_callout" in {key.lower() for key in logins}:
+        found.opaque = True
         # A service says which account a client is in: it may be any.
         found.with_users = unique([*found.with_users, *found.places])
     listed = next((value for key, value in logins.items() if key.lower() == "users"), None)
     _join(found, listed, "", top, "authorization")
+    _tell_limits([logins, *(listed if isinstance(listed, list) else [])], top, "authorization")
     single = next((key for key in logins if key.lower() in _SINGLE and logins[key]), "")
     if single and found.users:
         what = f"{single} of authorization stands beside lists of users, which the server refuses"
@@ -253,6 +326,8 @@ def _global(top: Block, found: Accounts) -> None:
     found.users.update(dict.fromkeys(_users([logins]), ""))
     named = [one for one in found.with_users if not found.is_system(one)]
     found.global_used = bool(own) or not named
+    found.asks = bool(own or named)
+    found.opaque |= "token" in own
     if raw is not None and not isinstance(raw, dict | str):
         top.wrong("authorization", "a map")
     elif isinstance(raw, dict) and (block := top.block("authorization", settings.LOGINS)):

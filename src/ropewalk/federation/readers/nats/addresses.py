@@ -1,11 +1,13 @@
 """Addresses as NATS writes them: URLs and HOST:PORT, read without the user that they may hold."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from urllib.parse import unquote
 
 from ropewalk.federation.readers.drafts import Address, Drafts
 from ropewalk.federation.readers.nats.block import Block
+from ropewalk.federation.readers.nats.refused import is_filled_in, is_url
 from ropewalk.federation.readers.nats.syntax import Unset
 from ropewalk.findings import Where
 
@@ -64,6 +66,12 @@ def address(
     text: str, where: Where, drafts: Drafts, *, kind: str, default: int | None, secure: bool
 ) -> tuple[Address, Url] | None:
     """Where a peer is; what the server makes of a bad URL is told."""
+    if not is_url(text):
+        what = f"the server refuses this file for this {kind} URL: write nats://HOST:PORT"
+        if not is_filled_in(text):
+            what = f"this {kind} URL is a template, which the server refuses: fill it in first"
+        drafts.fault(where, "C005", what)
+        return None
     url = url_of(text)
     if "$" in (text if url is None else url.host):
         what = "a variable stands for a whole value alone, so its name is taken for the host"
@@ -91,6 +99,16 @@ def address(
     return made, url
 
 
+def tell_twice(listed: Iterable[tuple[str, Where]], kind: str, drafts: Drafts) -> None:
+    """The server refuses a list that has one URL twice."""
+    seen: set[str] = set()
+    for text, where in listed:
+        if text in seen:
+            what = f"this {kind} URL stands in its list twice, which the server refuses"
+            drafts.fault(where, "C005", f"{what}: remove one of them")
+        seen.add(text)
+
+
 def listens(block: Block, default: int | None) -> tuple[str, int] | None:
     """Where a block says that it listens; None where it does not, as the server then does not."""
     found = block.take("listen")
@@ -104,11 +122,16 @@ def listens(block: Block, default: int | None) -> tuple[str, int] | None:
         if at is None:
             block.wrong("listen", "a port or HOST:PORT")
             return None
-        host, port = at[1] or at[2] or "", int(at[3][:6])
+        host, port = at[1] or at[2] or "", int(at[3][:7])
     elif found is not None:
         block.wrong("listen", "a port or HOST:PORT")
     port = default if port is None or port == 0 else port
-    if port is None or not -2 < port < 65536:
+    if port is None:
+        return None
+    if not -2 < port < 65536:
+        what = "there is no such port, so the server does not start"
+        place = block.place("listen" if found is not None else "port")
+        block.drafts.warn(place, "C020", f"{what}: write one from 1 to 65535")
         return None
     return ("" if host in ("0.0.0.0", "::") else host, max(port, 0))  # noqa: S104 - all of them
 

@@ -4,7 +4,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ropewalk.federation.readers.drafts import Drafts
-from ropewalk.federation.readers.nats.settings import FLAGS, NUMBERS, OTHERWISE, WHY, Names
+from ropewalk.federation.readers.nats.refused import LEAST_LAME_S, is_subject, seconds_of
+from ropewalk.federation.readers.nats.settings import (
+    FLAGS,
+    NUMBERS,
+    OTHERWISE,
+    TIMES,
+    WHY,
+    Names,
+)
 from ropewalk.federation.readers.nats.syntax import NatsText, Unset
 from ropewalk.federation.readers.view import KINDS
 from ropewalk.federation.showing import label
@@ -76,6 +84,22 @@ class Block:
     def text(self, name: str) -> str:
         """A text, or empty; a variable that is not set is empty and was told."""
         return self._of(name, str, "")  # type: ignore[no-any-return]
+
+    def name(self, name: str = "name") -> str:
+        """A server's or cluster's name, which has no spaces."""
+        found = self.text(name)
+        if " " in found:
+            self.wrong(name, "a name without spaces")
+        return found
+
+    def subjects(self, name: str) -> list[tuple[str, Where]]:
+        """A list of subjects, or one."""
+        found = self.texts(name)
+        for one, where in found:
+            if not is_subject(one):
+                what = f"{name} has {label(one)}, which is no subject"
+                self.drafts.fault(where, "C005", f"{what}: write levels with a dot between")
+        return [pair for pair in found if is_subject(pair[0])]
 
     def number(self, name: str) -> int | None:
         """A whole number."""
@@ -167,7 +191,19 @@ class Block:
             self.flag(name)
         elif name in NUMBERS:
             self.number(name)
+        elif name in TIMES:
+            self._time(name)
         self._taken.add(name)
+
+    def _time(self, name: str) -> None:
+        value = self.take(name)
+        if not isinstance(value, str) or isinstance(value, Unset):
+            return
+        seconds = seconds_of(value)
+        if seconds is None:
+            self.wrong(name, "a time with its unit, such as 10s")
+        elif name == "lame_duck_duration" and seconds < LEAST_LAME_S:
+            self.wrong(name, f"at least {LEAST_LAME_S}s")
 
     def skip(self, *names: str) -> None:
         """Settings that need not be told: they are part of what is told elsewhere."""

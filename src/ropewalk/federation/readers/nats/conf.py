@@ -4,16 +4,23 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ropewalk.federation.readers.drafts import BridgeDraft, BrokerDraft, Drafts, TopicDraft
+from ropewalk.federation.readers.drafts import (
+    BridgeDraft,
+    BrokerDraft,
+    Drafts,
+    NatsFacts,
+    TopicDraft,
+)
 from ropewalk.federation.readers.nats import settings
 from ropewalk.federation.readers.nats.accounts import Accounts, read_accounts
 from ropewalk.federation.readers.nats.addresses import CLIENT_PORT, advertised, listens, user_of
 from ropewalk.federation.readers.nats.block import Block, unique
 from ropewalk.federation.readers.nats.leaf import Leafs, number_logins, read_leafs
 from ropewalk.federation.readers.nats.peers import Peers, read_cluster, read_gateway
+from ropewalk.federation.readers.nats.refused import is_size
 from ropewalk.federation.readers.nats.settings import WHY
-from ropewalk.federation.readers.nats.syntax import NatsText
-from ropewalk.federation.readers.whose import is_here
+from ropewalk.federation.readers.nats.syntax import NatsText, Unset
+from ropewalk.federation.readers.whose import as_name, is_here
 from ropewalk.federation.showing import label
 from ropewalk.findings import Where
 
@@ -31,6 +38,7 @@ class Server:
     cluster: str = ""
     only: tuple[str, ...] | None = None
     secure: bool = False
+    facts: NatsFacts | None = None
 
 
 def read_server(text: NatsText, host: str, drafts: Drafts) -> None:
@@ -41,9 +49,11 @@ def read_server(text: NatsText, host: str, drafts: Drafts) -> None:
     leafs = read_leafs(top)
     accounts = read_accounts(top, complete=text.complete)
     _take_in(server, cluster, gateway, leafs)
+    server.facts = _facts(top, server, gateway, leafs, accounts, route_user=cluster.user)
     _compare(top, cluster, gateway, leafs, accounts)
     _door(top, "mqtt", server)
     _door(top, "websocket", server)
+    _missing(top, gateway, leafs, accounts)
     _domain(top)
     top.rest()
     spaces = _spaces(accounts, leafs)
@@ -68,7 +78,7 @@ def draft_names(host: str, spaces: list[str]) -> dict[str, str]:
     """What the brokers of a server's accounts are called, each by a name of its own."""
     names: dict[str, str] = {}
     for space in spaces:
-        plain = re.sub(r"[^A-Za-z0-9_.-]", "_", space)
+        plain = as_name(space)
         name = f"{plain}@{host}" if space else host
         while name in names.values():
             plain += "_"
@@ -83,7 +93,7 @@ def _server(top: Block, host: str) -> Server:
     if top.has("listen") and (top.has("port") or top.has("host")):
         what = "listen and port or host are both here, and which of them counts is left to chance"
         top.drafts.warn(top.place("listen"), "C020", f"{what}: keep listen alone")
-    if name := top.text("server_name"):
+    if name := top.name("server_name"):
         server.aliases.append(name)
         place = top.place("server_name")
         server.where = place if place.file == server.where.file else server.where
@@ -100,6 +110,35 @@ def _take_in(server: Server, cluster: Peers, gateway: Peers, leafs: Leafs) -> No
     for one in (cluster, gateway, leafs):
         server.listens += [one.listens] if one.listens is not None else []
         server.aliases += [one.advertise] if one.advertise else []
+
+
+def _facts(
+    top: Block,
+    server: Server,
+    gateway: Peers,
+    leafs: Leafs,
+    accounts: Accounts,
+    *,
+    route_user: int,
+) -> NatsFacts:
+    """What decides whether another server is let in."""
+    own = leafs.named is not None or leafs.keyed
+    known = leafs.named or {} if own else accounts.users
+    opaque = not own and (accounts.opaque or _by_certificate(top))
+    return NatsFacts(
+        whole=not accounts.elsewhere,
+        name=next(iter(server.aliases), "") if top.has("server_name") else "",
+        gateway=gateway.name if gateway.where.file else None,
+        route_user=route_user,
+        asks=own or accounts.asks,
+        logins=None if opaque else frozenset(known),
+        unlisted=leafs.unlisted,
+    )
+
+
+def _by_certificate(top: Block) -> bool:
+    """Whether a certificate may stand for a user."""
+    return "verify_and_map" in f"{top.take('tls')}{top.take('leafnodes')}".lower()
 
 
 def _door(top: Block, name: str, server: Server) -> None:
@@ -123,6 +162,7 @@ def _domain(top: Block) -> None:
         block = top.block("jetstream", settings.JETSTREAM)
         domain = block.text("domain") if block is not None else ""
         if block is not None:
+            _sizes(block)
             block.skip(*settings.JETSTREAM.values())
             block.rest()
         if _ODD_DOMAIN.search(domain):
@@ -131,7 +171,43 @@ def _domain(top: Block) -> None:
         what = f"jetstream in domain {label(domain)}" if domain else "jetstream"
         top.drafts.aside(top.place("jetstream"), what, WHY["jetstream"])
     else:
+        if _said_of_jetstream(top) is None:
+            top.wrong("jetstream", "enabled or disabled, true or false, or a map")
         top.leave("jetstream")
+
+
+def _sizes(jetstream: Block) -> None:
+    for name in ("max_mem", "max_file"):
+        value = jetstream.take(name)
+        if isinstance(value, str) and not isinstance(value, Unset) and not is_size(value):
+            jetstream.wrong(name, "a size such as 10G (with K, M, G or T)")
+
+
+def _said_of_jetstream(top: Block) -> bool | None:
+    """Whether JetStream is on; None if the server refuses what stands there."""
+    said = top.take("jetstream")
+    if isinstance(said, dict):
+        return next((one for key, one in said.items() if key.lower().startswith("enable")), True)
+    if isinstance(said, Unset):
+        return True
+    words = {"enabled": True, "enable": True, "disabled": False, "disable": False}
+    if isinstance(said, str):
+        return words.get(said.lower())
+    return said if isinstance(said, bool) else (None if top.has("jetstream") else False)
+
+
+def _missing(top: Block, gateway: Peers, leafs: Leafs, accounts: Accounts) -> None:
+    """What must stand beside other settings, though nats-server -t does not ask for it."""
+    if accounts.elsewhere:
+        return
+    if gateway.name and leafs.listens is not None and not top.has("system_account"):
+        what = "leafnodes beside a gateway need a system account, so the server does not start"
+        advice = "write system_account: NAME, and the account"
+        top.drafts.warn(gateway.where, "C020", f"{what}: {advice}")
+    alone = not any(top.has(one) for one in ("cluster", "gateway", "leafnodes"))
+    if alone and top.has("mqtt") and _said_of_jetstream(top) is False:
+        what = "mqtt needs JetStream in a server that stands alone, so it does not start"
+        top.drafts.warn(top.place("mqtt"), "C020", f"{what}: write jetstream {{ }}")
 
 
 def _compare(top: Block, cluster: Peers, gateway: Peers, leafs: Leafs, accounts: Accounts) -> None:
@@ -196,6 +272,7 @@ def _draft(
         secure=server.secure,
         users=frozenset(user for user, account in users.items() if account == space),
         elsewhere=accounts.elsewhere and not accounts.places,
+        nats=server.facts,
     )
 
 

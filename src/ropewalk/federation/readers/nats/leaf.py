@@ -13,6 +13,7 @@ from ropewalk.federation.readers.nats.addresses import (
     address,
     advertised,
     listens,
+    tell_twice,
     user_of,
 )
 from ropewalk.federation.readers.nats.block import Block, unique
@@ -21,6 +22,7 @@ from ropewalk.federation.showing import shown
 from ropewalk.findings import Where
 
 GLOBAL = "$G"
+TURNING = ("hub", "ignore_discovered_servers")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -36,6 +38,8 @@ class Remote:
     not_in: list[str]
     user: int = field(repr=False)
     """Tells logins apart."""
+    turned: dict[str, Where]
+    """Settings with their places that say who is the hub, and whom it learns of."""
 
     def drafts(self, at: str, taken: set[tuple[str, str]]) -> list[BridgeDraft]:
         """One bridge, or one for each direction where they carry different topics."""
@@ -48,7 +52,7 @@ class Remote:
             direction="both",
             excepts=tuple(self.not_out),
             choice=self.choice,
-            lines={"addresses": self.far[0].where},
+            lines={"addresses": self.far[0].where, **self.turned},
         )
         if self.not_out == self.not_in:
             return [one]
@@ -77,6 +81,12 @@ class Leafs:
     """Accounts that connections from leaf nodes may be bound to, with their places."""
     unnamed: str | None = None
     """The account of those that do not log in, if it is said here."""
+    keyed: bool = False
+    """Whether a key of its own is asked for here."""
+    unlisted: bool = False
+    """Whether leaf nodes do not hear of this server from others."""
+    known: dict[int, Where] = field(default_factory=dict, repr=False)
+    """Remotes, by what the server tells them by."""
     named: dict[int, str] | None = None
     """Accounts of users who log in here as leaf nodes, if these have logins of their own."""
 
@@ -89,6 +99,7 @@ def read_leafs(top: Block) -> Leafs:
         return found
     found.listens = listens(block, None)
     found.advertise = advertised(block, "advertise")
+    found.unlisted = block.flag("no_advertise")
     _logins(block, found)
     for one in block.blocks("remotes", settings.REMOTE):
         _remote(one, found)
@@ -118,6 +129,7 @@ def _logins(block: Block, found: Leafs) -> None:
         found.named = {**(found.named or {}), user_of(user.text("user")): _space(account)}
         user.skip("password", "proxy_required")
         user.rest()
+    found.keyed = logins.has("nkey")
     logins.skip("password", "timeout", "nkey", "proxy_required")
     logins.rest()
 
@@ -128,9 +140,11 @@ def _space(account: str) -> str:
 
 def _remote(one: Block, found: Leafs) -> None:
     """A remote; who logs in with what is told without its value."""
-    far, urls = _far(one)
+    listed = one.texts("url")
+    far, urls = _far(one, listed)
     ordered = one.flag("no_randomize")
     account = _space(one.text("account"))
+    _tell_alike(one, [text for text, _ in listed], account, found)
     user = hash((one.text("credentials"), one.text("nkey"), *sorted({url.user for url in urls})))
     if not any(url.login for url in urls) and not one.has("credentials") and not one.has("nkey"):
         far = [replace(at, user=user_of("")) for at in far]
@@ -147,16 +161,33 @@ def _remote(one: Block, found: Leafs) -> None:
         not_out=_denied(one, "deny_exports"),
         not_in=_denied(one, "deny_imports"),
         user=user,
+        turned={name: one.place(name) for name in TURNING if one.flag(name)},
     )
     if one.flag("disabled"):
         one.drafts.aside(one.where, "remote that is disabled", "it does not connect")
         remote.far = []
     one.rest()
-    if len(remote.far) > 1 and not ordered:
+    if len(remote.far) > 1 and "hub" in remote.turned:
+        why = "the first that is not refused is taken for the one it stays with"
+        one.drafts.aside(one.place("url"), "further URLs of a remote with hub: true", why)
+    elif len(remote.far) > 1 and not ordered:
         what = "the first of these URLs is picked at random, and not in the order they are written"
         advice = "write no_randomize: true for their order"
         one.drafts.note(one.place("url"), "C020", f"{what}: {advice}")
     found.remotes.append(remote)
+
+
+def _tell_alike(one: Block, urls: Sequence[str], account: str, found: Leafs) -> None:
+    """A remote that is there already, by its URLs, account and credentials."""
+    if one.take("url") in (None, []):
+        what = "this remote has no URL, so it connects to nothing"
+        one.drafts.warn(one.where, "C020", f"{what}: write url: nats-leaf://HOST:{LEAF_PORT}")
+        return
+    told = hash((*urls, account, one.text("credentials")))
+    if told in found.known and urls:
+        what = f"this remote stands at {found.known[told]} as well (duplicate remote)"
+        one.drafts.fault(one.where, "C005", f"{what}: remove one of them")
+    found.known.setdefault(told, one.where)
 
 
 def number_logins(remotes: Iterable[Remote]) -> None:
@@ -169,12 +200,13 @@ def number_logins(remotes: Iterable[Remote]) -> None:
             one.far = [replace(each, login=known.index(one.user)) for each in one.far]
 
 
-def _far(one: Block) -> tuple[list[Address], list[Url]]:
+def _far(one: Block, listed: Sequence[tuple[str, Where]]) -> tuple[list[Address], list[Url]]:
     secure = isinstance(one.take("tls"), dict)
     one.leave("tls")
+    tell_twice(listed, "leafnode", one.drafts)
     made = [
         pair
-        for text, where in one.texts("url")
+        for text, where in listed
         if (
             pair := address(
                 text, where, one.drafts, kind="leafnode", default=LEAF_PORT, secure=secure
@@ -196,7 +228,7 @@ def _far(one: Block) -> tuple[list[Address], list[Url]]:
 
 def _denied(one: Block, name: str) -> list[str]:
     found: list[str] = []
-    for subject, where in one.texts(name):
+    for subject, where in one.subjects(name):
         pattern = denied(subject)
         if pattern is None:
             one.drafts.aside(where, f"{name} {shown(subject)}", "no topic has such a name")

@@ -6,7 +6,13 @@ from typing import Literal
 
 from ropewalk.federation.readers.drafts import Address, BridgeDraft
 from ropewalk.federation.readers.nats import settings
-from ropewalk.federation.readers.nats.addresses import address, advertised, listens
+from ropewalk.federation.readers.nats.addresses import (
+    address,
+    advertised,
+    listens,
+    tell_twice,
+    user_of,
+)
 from ropewalk.federation.readers.nats.block import Block
 from ropewalk.federation.readers.nats.syntax import Unset
 from ropewalk.federation.showing import label
@@ -28,6 +34,8 @@ class Peers:
     """Whether its name is a variable that is not set here."""
     routes: list[Address] = field(default_factory=list)
     gateways: list[tuple[str, list[Address], Where]] = field(default_factory=list)
+    user: int = 0
+    """Tells the user that routes log in as; 0 if they need not."""
     only: tuple[str, ...] | None = None
     """The clusters that it has gateways with; None: all that it hears of."""
 
@@ -67,10 +75,12 @@ def read_cluster(top: Block) -> Peers:
     block = top.block("cluster", settings.CLUSTER)
     if block is None:
         return Peers("route")
-    found = Peers("route", top.place("cluster"), block.text("name"), listens(block, None))
+    found = Peers("route", top.place("cluster"), block.name(), listens(block, None))
     found.advertise = advertised(block, "advertise")
     secure = isinstance(block.take("tls"), dict)
-    for text, where in block.texts("routes", alone=False):
+    routes = block.texts("routes", alone=False)
+    tell_twice(routes, "route", top.drafts)
+    for text, where in routes:
         made = address(text, where, top.drafts, kind="route", default=None, secure=secure)
         if made is not None:
             found.routes.append(made[0])
@@ -83,7 +93,9 @@ def read_cluster(top: Block) -> Peers:
         top.drafts.aside(block.place("permissions"), what, "all subjects are taken to cross them")
         block.skip("permissions")
     found.hidden = _unset(block, "name")
-    block.leave("tls")
+    if (logins := block.block("authorization", settings.LOGINS)) is not None:
+        found.user = user_of(name) if (name := logins.text("user")) else 0
+    block.leave("tls", "authorization")
     block.rest()
     return found
 
@@ -102,7 +114,7 @@ def read_gateway(top: Block) -> Peers:
     block = top.block("gateway", settings.GATEWAY)
     if block is None:
         return Peers("gateway")
-    found = Peers("gateway", top.place("gateway"), block.text("name"), listens(block, None))
+    found = Peers("gateway", top.place("gateway"), block.name(), listens(block, None))
     found.advertise = advertised(block, "advertise")
     secure = isinstance(block.take("tls"), dict)
     found.hidden = _unset(block, "name")
@@ -128,7 +140,9 @@ def _far_cluster(one: Block, found: Peers, secure: bool) -> None:
     secure = secure or isinstance(one.take("tls"), dict)
     far: list[Address] = []
     url = [(text, one.place("url"))] if (text := one.text("url")) else []
-    urls: Sequence[tuple[str, Where]] = [*url, *one.texts("urls", alone=False)]
+    listed = one.texts("urls", alone=False)
+    tell_twice(listed, "gateway", one.drafts)
+    urls: Sequence[tuple[str, Where]] = [*url, *listed]
     hidden = _unset(one, "url") or _unset(one, "urls")
     for text, where in urls:
         drafts = one.drafts
@@ -137,6 +151,10 @@ def _far_cluster(one: Block, found: Peers, secure: bool) -> None:
             far.append(made[0])
     one.rest()
     if name == found.name and name:
+        return
+    if not name and not _unset(one, "name"):
+        what = "this gateway has no name, so the server does not start"
+        one.drafts.warn(one.where, "C020", f"{what}: write name: CLUSTER")
         return
     if not urls and not hidden:
         what = f"gateway {label(name)} has no URL, so the server does not start"

@@ -173,6 +173,11 @@ NUMBERS = frozenset(
 )
 """Settings that are whole numbers, sizes without quotes among them."""
 
+TIMES = frozenset(
+    ("lame_duck_duration", "lame_duck_grace_period", "write_deadline", "ping_interval")
+)
+"""Settings that are times; the server does not load a file with a text that is none."""
+
 WHY = {
     **dict.fromkeys(("authorization", "permissions", "default_permissions"), "who may log in"),
     **dict.fromkeys(("users", "user", "password", "token", "nkey"), "who may log in"),
@@ -195,9 +200,7 @@ WHY = {
     "resolver_preload": "accounts are kept elsewhere: what is in their tokens is not read",
     "operator": "accounts are kept elsewhere: those that are not in this file are not known",
     "credentials": "the account at the hub depends on the user it logs in as",
-    "hub": "it only changes which of the two asks for the other's subscriptions",
     "isolate_leafnode_interest": "leaf nodes of one server do not hear of each other",
     "request_isolation": "the hub shall not tell it of other leaf nodes' subscriptions",
-    "ignore_discovered_servers": "it does not learn the other servers of the hub's cluster",
 }
 OTHERWISE = "it does not change where messages go"

@@ -94,3 +94,18 @@ def within(subject: str, wide: str) -> bool:
         if i >= len(inner) or inner[i] == ">" or (one not in ("*", inner[i])):
             return False
     return len(inner) == len(outer)
+
+
+def collide(one: str, other: str) -> bool:
+    """Whether a subject can be matched by both.
+
+    >>> collide("a.*", "*.b"), collide("a.>", "a.b.c"), collide("a.b", "a.c")
+    (True, True, False)
+    """
+    ours, theirs = one.split("."), other.split(".")
+    for mine, yours in zip(ours, theirs, strict=False):
+        if ">" in (mine, yours):
+            return True
+        if mine != yours and "*" not in (mine, yours):
+            return False
+    return len(ours) == len(theirs)

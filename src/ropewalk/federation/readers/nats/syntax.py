@@ -26,7 +26,10 @@ _SUBJECT = re.compile(r"(?:SYS|JS|KV|O|MQTT|NRG)\.|.*[*>]")
 """What follows the $ of subjects that are the server's own."""
 _OWN = ("SYS", "G")
 """Accounts of the server's own are called so after a $."""
+_SECRET = re.compile(r"pass|token|nkey|seed|secret|creds|key\Z|jwt", re.IGNORECASE)
+"""Settings whose value is nobody's business, even if the server takes it for a variable."""
 _REMARK = re.compile(r"(?:^|\s)(?:#|//).*")
+_WILD = re.compile(r"[*?]|\[[^\]]+\]")
 _TEMPLATE = re.compile(
     r"\{%.*%\}|<%.*%>|%\{ *(?:if|for|else|end)"
     r"|\{\{(?!\s*(?:wildcard|partition|random|split|left|right|slice)\w*\s*\().*\}\}",
@@ -151,6 +154,9 @@ class _Builder:
         self.open: list[Any] = []
         self.waiting: list[int] = []  # of `names`, when each map or list was opened
         self.starts: list[int] = [0]
+        self.keys: list[Word] = []
+        self.wanted: set[str] = set()
+        """Variables that were used before they are set."""
         self.braced = False
         """Whether a variable in braces was met: what follows it is a fault of it, and not told."""
 
@@ -165,6 +171,7 @@ class _Builder:
             lexer.run()
         except Bad as bad:
             fault = bad
+        self.keys = [word for word in lexer.words if word.kind == "key"]
         for word in lexer.words:
             try:
                 self._take(word)
@@ -239,6 +246,8 @@ class _Builder:
                 severity: Severity = "warning" if undone else "note"
                 self.parsed.findings.append(Finding("C020", message, where, severity))
             into[step] = value
+            if step in self.wanted:
+                self.parsed.used.add((id(into), step))
         lines[step], files[step] = where.line, where.file
 
     # --- variables and included files -------------------------------------------------------
@@ -252,14 +261,15 @@ class _Builder:
                 return into[name]
         if name in self.environment:
             return self._of_environment(name, at)
+        called = self._called(name)
         if name.startswith("{"):
             self.braced = True
             what = "NATS takes no braces around a variable's name"
-            self._fault(at, "C006", f"{what}: write ${label(name.strip('{}'))}")
+            self._fault(at, "C006", f"{what}: write {self._called(name.strip('{}'))}")
             return Unset(f"${name}")
         if _SUBJECT.match(name):
-            what = f"without quotes ${label(name)} is a variable, which is not set"
-            self._fault(at, "C006", f"{what}: write '${label(name)}'")
+            what = f"without quotes {called} is a variable, which is not set"
+            self._fault(at, "C006", f"{what}: write '{called}'")
             return Unset(f"${name}")
         if name in _OWN:
             what = f"without quotes ${name} is a variable, which this file does not set"
@@ -267,9 +277,24 @@ class _Builder:
             self.parsed.findings.append(
                 Finding("C020", f"{what}, {advice}", self._place(at), "warning")
             )
-        what = f"${label(name)} is not set in this file, so it comes from the environment"
+        later = next((one for one in self.keys if one.value == name and one.at > at), None)
+        if later is not None:
+            self.wanted.add(name)
+            self.parsed.complete = False
+            what = (
+                f"{called} is set only in line {self._place(later.at).line}, and the server reads"
+            )
+            what += " in order, so it does not start: move that line above this one"
+            self.parsed.findings.append(Finding("C020", what, self._place(at), "warning"))
+            return Unset(f"${name}")
+        what = f"{called} is not set in this file, so it comes from the environment"
         self._note(at, "C010", f"not modelled: {what}: what it holds is not known here")
         return Unset(f"${name}")
+
+    def _called(self, name: str) -> str:
+        """A variable's name, but for one that is a secret which begins with $."""
+        setting = self.names[-1][0] if self.names and isinstance(self.open[-1], dict) else ""
+        return "what stands here" if _SECRET.search(setting) else f"${label(name)}"
 
     def _of_environment(self, name: str, at: int) -> Any:
         if f"${name}" in self.above or len(self.above) > MAX_DEPTH:
@@ -294,6 +319,10 @@ class _Builder:
             return
         given = path if self.folder else written
         text = self.include(given) if path else None
+        if text is None and _WILD.search(written):
+            what = f"include takes no wildcards, so the server finds no file {label(written)}"
+            self._fault(at, "C006", f"{what}: write an include for each file")
+            return
         if text is None:
             what = f"include {label(written)}"
             self._note(

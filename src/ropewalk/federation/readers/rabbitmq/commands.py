@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote
 
@@ -11,8 +11,9 @@ from ropewalk.federation.readers.growing import SECTIONS, Change
 from ropewalk.federation.readers.json_text import parse_json
 from ropewalk.federation.readers.rabbitmq.admin import DECLARE, ENTRY, VALUED, Asked, asked, spoken
 from ropewalk.federation.readers.rabbitmq.options import Said, said
-from ropewalk.federation.readers.rabbitmq.requests import API, Files, Request
-from ropewalk.federation.readers.shell import Word
+from ropewalk.federation.readers.rabbitmq.refused import FLAGS, NUMBERS
+from ropewalk.federation.readers.rabbitmq.requests import API, Request
+from ropewalk.federation.readers.shell import Shell, Word
 from ropewalk.federation.readers.view import tell_repeated
 from ropewalk.federation.readers.whose import is_here
 from ropewalk.federation.showing import label
@@ -43,6 +44,8 @@ class Teller:
 
     file: str
     drafts: Drafts
+    unread: set[str] = field(default_factory=set)
+    """What requests set that cannot be read here, as the API calls it."""
 
     def check(self, change: Change) -> None:
         """A variable in a pattern would match nothing: `$` is the end there."""
@@ -150,7 +153,7 @@ class Teller:
         """Of a command of rabbitmqadmin its server, its verb, and what it changes there."""
         given = said(words, _WITH_VALUE | VALUED | {f"--{one}" for one in ENTRY})
         given = given.without_unknown()
-        host, port = given.option("-H", "--host") or "", given.option("-P", "--port") or ""
+        host, port = _asked_at(given)
         line = given.words[0].line if given.words else 1
         wanted = asked(given.text(0), given.text(1), given.options, line)
         verb = DECLARE if wanted else spoken(given.text(0), given.text(1))
@@ -195,24 +198,25 @@ class Teller:
 
     # --- the management API -------------------------------------------------------------------
 
-    def http(self, asked: Request, files: Files, ports: Ports) -> tuple[str, Iterator[Change]]:
+    def http(self, asked: Request, shell: Shell, ports: Ports) -> tuple[str, Iterator[Change]]:
         """Of a request to the management API its server and what it changes."""
         found = API.match(asked.url.text)
         if found is None:
             return "", iter(())
         host, _, port = found[1].partition(":")
-        return _server(host, port, ports), self._http(asked, found[2] or found[3], files)
+        return _server(host, port, ports), self._http(asked, found[2] or found[3], shell)
 
-    def _http(self, asked: Request, path: str, files: Files) -> Iterator[Change]:
+    def _http(self, asked: Request, path: str, shell: Shell) -> Iterator[Change]:
         steps = [unquote(one) for one in path.strip("/").split("/")]
         what, names = steps[0], steps[1:]
         if asked.method not in ("PUT", "POST", "DELETE") or what not in _READ:
             return
         data = asked.data
         if data is not None and data.text.startswith("@"):
-            file = files(data.text[1:])
+            file = shell.file(data.text[1:])
             if file is None:
-                self._tell_elsewhere(data)
+                self.unread.add(what)
+                self._tell_elsewhere(data, shell)
                 return
             data = file
         if what == "definitions":
@@ -239,15 +243,16 @@ class Teller:
         gone = asked.method == "DELETE"
         yield Change(what.replace("-", "_"), entry, self.file, asked.url.line, read[1], gone)
 
-    def _tell_elsewhere(self, data: Word) -> None:
+    def _tell_elsewhere(self, data: Word, shell: Shell) -> None:
         """Tell that what is sent is not in the script."""
-        what = f"a request with data in a file: read {label(data.text[1:])} as well"
-        why = "it is another file"
-        if data.text == "@-":
-            what, why = (
-                "a request with data that another command gives",
-                "they are not in this file",
-            )
+        name = data.text[1:]
+        what, why = "a request with data that another command gives", "they are not in this file"
+        if name != "-" and shell.makes(name):
+            what = f"a request with data in {label(name)}"
+            why = "a command whose words are not known writes that file: read what it holds as well"
+        elif name != "-":
+            what = f"a request with data in a file: read {label(name)} as well"
+            why = "it is another file"
         self.drafts.aside(Where(self.file, data.line), what, why)
 
     def _named(self, data: Word | None) -> Iterator[Change]:
@@ -309,6 +314,20 @@ def _broken(text: str) -> bool:
     return bool(parse_json(_VARIABLE.sub("0", text)).faults)
 
 
+_BASE = re.compile(r"(?:\w+://)?(?:[^/@]*@)?([^/:]*)(?::(\d+))?")
+"""Host and port of `--base-uri`."""
+
+
+def _asked_at(given: Said) -> tuple[str, str]:
+    """Where rabbitmqadmin asks; a section of its own file (`--node`) is called as the server."""
+    base = _BASE.match(given.option("-U", "--base-uri") or "")
+    if base is not None and base[1]:
+        return base[1], base[2] or ""
+    section = given.option("-N", "--node") or ""
+    host = given.option("-H", "--host") or ("" if section == "default" else section)
+    return host, given.option("-P", "--port") or ""
+
+
 _USUAL = ("", "15672", "15671", "55672")
 _WITHOUT_VHOST = ("vhosts", "global_parameters")
 
@@ -324,8 +343,8 @@ def _server(host: str, port: str, ports: Ports) -> str:
 
 
 def _plain(key: str, value: str) -> Any:
-    if key in ("durable", "internal", "auto_delete"):
+    if key in ("durable", "internal", "auto_delete") or (key in FLAGS and "$" not in value):
         return value.lower() == "true"
-    if key in ("priority", "max-hops") and re.fullmatch(r"-?\d{1,9}", value):
+    if (key == "priority" or key in NUMBERS) and re.fullmatch(r"-?\d{1,9}", value):
         return int(value)
     return value

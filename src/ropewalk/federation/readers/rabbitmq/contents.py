@@ -12,8 +12,10 @@ from ropewalk.federation.readers.rabbitmq.naming import (
     exchange_prefix,
     queue_prefix,
     safe,
+    taken_as,
 )
 from ropewalk.federation.readers.rabbitmq.uris import BadUri, Uri, read_uri
+from ropewalk.federation.showing import label
 from ropewalk.findings import Where
 
 DEFAULT = "/"
@@ -158,6 +160,13 @@ class Cluster:
             )
             for one in self.spaces.values()
         ]
+
+    def tell_wider(self, kind: str, key: str, where: Where) -> None:
+        """Tell a key for which a wider one is taken: topics have `#` at the end only."""
+        wider = taken_as(kind, key)
+        if wider is not None:
+            why = f"it is taken as {label(wider)}, so more is followed than goes there"
+            self.drafts.aside(where, f"the key {label(key)}", why)
 
     # --- topics -----------------------------------------------------------------------------
 

@@ -38,11 +38,13 @@ def read_rabbitmq(
     drafts: Drafts,
     *,
     partial: bool = False,
+    unread: bool = False,
     aliases: Iterable[str] = (),
 ) -> tuple[tuple[str, str], ...]:
     """Read an export of definitions, of a whole cluster or of one virtual host.
 
-    If it is `partial`, as scripts are, clients declare more; `aliases` are names of its machines.
+    If it is `partial`, as scripts are, clients declare more; if something is `unread`, there is
+    more that uses what is here; `aliases` are names of its machines.
     The exchanges that stand for those of clients are given back, by virtual host and name.
     """
     if not is_map(parsed, file, drafts):
@@ -57,7 +59,8 @@ def read_rabbitmq(
     _exchanges(document, cluster, vhost)
     _queues(document, cluster, vhost)
     _bindings(document, cluster, vhost)
-    upstreams, shovels = _parameters(document, cluster, vhost)
+    upstreams = Upstreams(cluster, unread=unread)
+    shovels = _parameters(document, cluster, vhost, upstreams)
     policies = read_policies(document, vhost, cluster)
     for one in policies:
         cluster.space(one.vhost, one.where)
@@ -70,7 +73,7 @@ def read_rabbitmq(
         shovel(cluster, each, source, dest)
     federate(cluster, policies, upstreams)
     tell_idle(policies, drafts)
-    upstreams.tell_idle()
+    upstreams.tell_idle(policies)
     if not cluster.spaces:
         cluster.space(vhost, document.where)
     set_apart(cluster)
@@ -222,8 +225,9 @@ def _bindings(document: View, cluster: Cluster, vhost: str) -> None:
             continue  # the default exchange: every queue is bound there by its own name
         one = Binding(source, to, kind == "exchange", key, entry.where)
         if space.pattern(one) is None:
-            why = "its key stands for no topic, or for one that no other name does"
-            cluster.drafts.aside(entry.where, "a binding", why)
+            why = "topics cannot have its +, #, *, % or control character: it is not followed"
+            cluster.drafts.aside(entry.where, f"a binding with the key {label(key)}", why)
+        cluster.tell_wider(space.exchange(source).kind, key, entry.place("routing_key"))
         space.bindings.append(one)
     others.tell(cluster.drafts, "headers that are asked for: all are taken")
 
@@ -251,8 +255,8 @@ def _name(entry: View, cluster: Cluster) -> str:
     return safe(name)
 
 
-def _parameters(document: View, cluster: Cluster, vhost: str) -> tuple[Upstreams, list[Shovel]]:
-    upstreams, shovels = Upstreams(cluster), []
+def _parameters(document: View, cluster: Cluster, vhost: str, upstreams: Upstreams) -> list[Shovel]:
+    shovels: list[Shovel] = []
     others: dict[str, list[Where]] = {}
     keys = group("parameters", "vhost component name value")
     for entry in document.maps("parameters"):
@@ -274,7 +278,7 @@ def _parameters(document: View, cluster: Cluster, vhost: str) -> tuple[Upstreams
         what = f"{len(places)} of component {label(component)} in parameters"
         why = _COMPONENTS.get(component, "it is neither federation nor a shovel")
         cluster.drafts.aside(places[0], what, why)
-    return upstreams, shovels
+    return shovels
 
 
 _COMPONENTS = {

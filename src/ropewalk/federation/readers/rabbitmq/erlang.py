@@ -119,11 +119,18 @@ def _places(term: Term | None) -> tuple[tuple[str, int], ...]:
 
 
 def _shovels(cluster: Cluster, term: Term | None, defaults: dict[str, Term]) -> list[Shovel]:
-    found = []
+    found: list[Shovel] = []
+    first: dict[str, int] = {}
     for one in term.items if term else []:
         if one.kind == "tuple" and len(one.items) > 1:
             where, settings = Where(cluster.file, one.line), {**defaults, **pairs(one.items[1])}
-            made = _shovel(cluster, one.items[0].text, settings, where)
+            name = one.items[0].text
+            if name in first:
+                message = f"shovel {label(name)} is there twice (line {first[name]}), with which "
+                message += "the plug-in does not start: give one of them another name"
+                cluster.drafts.warn(where, "C020", message)
+            first.setdefault(name, one.line)
+            made = _shovel(cluster, name, settings, where)
             found += [made] if made else []
     return found
 
@@ -257,5 +264,8 @@ def _declare(cluster: Cluster, end: ShovelEnd, made: Declared) -> bool:
             space.bindings += made.bindings
             for exchange in made.exchanges:
                 space.exchanges.setdefault(exchange.name, exchange)
+            for binding in made.bindings:
+                kind = space.exchange(binding.source).kind
+                cluster.tell_wider(kind, binding.key, binding.where)
             return True
     return False

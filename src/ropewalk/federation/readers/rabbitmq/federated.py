@@ -150,7 +150,7 @@ def _addresses(
 ) -> tuple[tuple[Address, ...] | Space | None, list[Where]]:
     """Where an upstream is; one without an address is a fault."""
     name, uris = chosen.upstream.name, chosen.view("uri")
-    if not uris.has("uri"):
+    if uris.value.get("uri") in (None, []):
         message = f"upstream {label(name)} has no address: write its uri"
         cluster.drafts.fault(chosen.upstream.where, "C005", message)
     what = f"the address of upstream {label(name)}"

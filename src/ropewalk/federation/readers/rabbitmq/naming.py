@@ -72,6 +72,19 @@ def carried(kind: str, key: str) -> str | None:
     return found
 
 
+def taken_as(kind: str, key: str) -> str | None:
+    """The binding key whose pattern stands for this one, if that lets more through.
+
+    >>> taken_as("topic", "a.#.b"), taken_as("topic", "a.#"), taken_as("direct", "#.b")
+    ('a.#', None, None)
+    """
+    words = key.split(".")
+    if kind != "topic" or "#" not in words:
+        return None
+    end = words.index("#") + 1
+    return ".".join(words[:end]) if set(words[end:]) - {"#"} else None
+
+
 def safe(name: str) -> str:
     """A name as drafts may have it: what looks like a user or password does not leave the file."""
     secret = may_hold_secret(name) or name.startswith("encrypted:")

@@ -17,6 +17,8 @@ UPSTREAM_SET = "federation-upstream-set"
 UPSTREAM_PATTERN = "federation-upstream-pattern"
 FEDERATION = (UPSTREAM, UPSTREAM_SET, UPSTREAM_PATTERN)
 QUEUES = ("queues", "classic_queues", "quorum_queues", "streams")
+_POSIX = re.compile(r"\[[^\]]*\[[:.=]")
+"""Classes such as `[[:alpha:]]`, which Python takes for other ones."""
 _NESTED = re.compile(r"[+*}]\)[+*{]")
 
 
@@ -58,14 +60,39 @@ def compiled(pattern: str) -> re.Pattern[str] | None:
     >>> compiled("^orders$") is not None, compiled("[[:alpha:]]+"), compiled("(a+)+$")
     (True, None, None)
     """
-    if len(pattern) > 1000 or _NESTED.search(pattern):
+    if len(pattern) > 1000 or _NESTED.search(pattern) or _POSIX.search(pattern):
         return None
+    found = _as_python_reads_it(pattern)
+    return found if isinstance(found, re.Pattern) else None
+
+
+def _as_python_reads_it(pattern: str) -> re.Pattern[str] | Exception:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("error")
+            warnings.simplefilter("ignore")
             return re.compile(pattern)
-    except (re.error, Warning, RecursionError, OverflowError):
-        return None
+    except (re.error, RecursionError, OverflowError) as error:
+        return error
+
+
+_NO_PATTERN = (
+    "missing ), unterminated subpattern",
+    "unbalanced parenthesis",
+    "unterminated character set",
+    "nothing to repeat",
+)
+"""Faults that RabbitMQ's own reader of patterns (PCRE) finds as well, where Python finds them."""
+
+
+def ill_formed(pattern: str) -> str:
+    r"""Why RabbitMQ takes a text for no pattern; nothing if it does, or if that is not known.
+
+    >>> ill_formed("^fed("), ill_formed("*"), ill_formed(r"\z"), ill_formed("[[:alpha:]]")
+    ('missing )', 'nothing to repeat', '', '')
+    """
+    found = _as_python_reads_it(pattern)
+    known = isinstance(found, re.error) and found.msg in _NO_PATTERN and "\\Q" not in pattern
+    return found.msg.partition(",")[0] if known and isinstance(found, re.error) else ""
 
 
 def read_policies(document: View, vhost: str, cluster: Cluster) -> list[Policy]:
@@ -123,7 +150,9 @@ def _policy(entry: View, definition: View, vhost: str, cluster: Cluster) -> Poli
         drafts.fault(definition.place(wants[1][0]), "C007", message)
     text, where = entry.text("pattern"), entry.place("pattern")
     pattern = compiled(text)
-    if pattern is None and wants:
+    if _refused(entry, text, drafts):
+        pattern = None
+    elif pattern is None and wants:
         drafts.aside(where, f"policy {label(name)}", "its pattern cannot be read here")
     applies = entry.text("apply-to") or entry.text("apply_to", "all")
     if applies not in ("all", "exchanges", *QUEUES):
@@ -139,6 +168,20 @@ def _policy(entry: View, definition: View, vhost: str, cluster: Cluster) -> Poli
         wants=next((one for one in wants if one[1]), None),
         specific="amq" in text,
     )
+
+
+def _refused(entry: View, pattern: str, drafts: Drafts) -> bool:
+    """Tell why RabbitMQ refuses a policy, and all definitions that have it; whether it does."""
+    what = f"RabbitMQ refuses policy {label(entry.text('name'))}, and definitions with it"
+    why, priority = ill_formed(pattern), entry.value.get("priority", 0)
+    if why:
+        message = f"{what}: its pattern is no regular expression ({why}): correct it"
+        drafts.warn(entry.place("pattern"), "C020", message)
+    if priority is None or (isinstance(priority, str) and priority.isdecimal()):
+        message = f"{what}: priority is no number: write a number, without quotes"
+        drafts.warn(entry.place("priority"), "C020", message)
+        return True
+    return bool(why)
 
 
 def holding(policies: Iterable[Policy], kind: str, name: str, drafts: Drafts) -> Policy | None:

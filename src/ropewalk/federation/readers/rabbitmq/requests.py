@@ -9,8 +9,6 @@ from typing import Any
 from ropewalk.federation.readers.rabbitmq.options import Said, said
 from ropewalk.federation.readers.shell import Word
 
-Files = Callable[[str], Word | None]
-"""What the script wrote to a file."""
 API = re.compile(
     r"\A(?:https?://)?(?:[^/@]*@)?([^/]*)(?:/(?:[^?]*?/)?api/([^?]+)"
     r"|/?((?:parameters/(?:federation-upstream|shovel)|policies/[^/?]+)[^?]*))"

@@ -61,6 +61,8 @@ class Script:
     joined: dict[str, str] = field(default_factory=dict)
     names: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """What else addresses may call a server."""
+    unread: bool = False
+    """Whether it sets parameters or policies that are not in it."""
 
     def shortened(self) -> "Script":
         """With the names that servers have in the end."""
@@ -69,7 +71,8 @@ class Script:
         for one, found in self.changes.items():
             changes.setdefault(names[one], []).extend(found)
         joined = {names[one]: other for one, other in self.joined.items()}
-        return Script(changes, joined, {names.get(a, a): b for a, b in self.names.items()})
+        called = {names.get(a, a): b for a, b in self.names.items()}
+        return Script(changes, joined, called, self.unread)
 
 
 def read_script(text: str, file: str, drafts: Drafts) -> Script:
@@ -88,6 +91,7 @@ def read_script(text: str, file: str, drafts: Drafts) -> Script:
             why = "nothing calls it here: add a call with its values to the file"
             drafts.aside(Where(file, line), f"function {label(name)}", why)
     follower.tell()
+    follower.script.unread = bool(follower.teller.unread & _USED)
     return follower.script.shortened()
 
 
@@ -124,7 +128,7 @@ class _Follower:
             unknown = replace(command, words=(tool, *words[1:]))
             self._tool(unknown, 0, shell, outer, inside=True)
         elif asked := request(words, command.stdin):
-            host, made = self.teller.http(asked, shell.file, self._ports(outer))
+            host, made = self.teller.http(asked, shell, self._ports(outer))
             self._make(host or outer, made, command)
         elif container := started(words):
             self._containers.update(dict.fromkeys(container.ports, container.name))
@@ -145,6 +149,7 @@ class _Follower:
         if is_asked(command.words):
             what = f"a request by {label(command.words[0].text)}"
             why = "only those of curl, wget and HTTPie are followed"
+            self.teller.unread.add("definitions")
             self.drafts.aside(Where(self.file, command.line), what, why)
         for one in texts:
             if is_script(one.text):
@@ -192,6 +197,7 @@ class _Follower:
             )
             if name.text in ("-", "--stdin"):
                 what, why = "definitions that another command gives", "they are not in this file"
+            self.teller.unread.add("definitions")
             self.drafts.aside(Where(self.file, name.line), what, why)
 
     def tell(self) -> None:
@@ -205,6 +211,7 @@ class _Follower:
                 self.drafts.aside(Where(self.file, changes[0].line), what, why)
 
 
+_USED = {"parameters", "policies", "definitions"}
 _OTHERS = (
     (re.compile(r"user|permission|password|credential|auth"), "who may log in"),
     (

@@ -8,6 +8,7 @@ from ropewalk.federation.readers.rabbitmq.contents import DEFAULT, Cluster, Spac
 from ropewalk.federation.readers.rabbitmq.federated import quality
 from ropewalk.federation.readers.rabbitmq.leftovers import tell_rest
 from ropewalk.federation.readers.rabbitmq.naming import VARIABLE, queue_prefix, safe
+from ropewalk.federation.readers.rabbitmq.refused import refused
 from ropewalk.federation.readers.rabbitmq.shovel_ends import (
     PROTOCOLS,
     Part,
@@ -30,6 +31,7 @@ KNOWN = """
     add-timestamp-header dest-add-timestamp-header publish-properties dest-publish-properties
     dest-properties dest-application-properties dest-message-annotations src-consumer-args
     src-queue-args dest-queue-args src-predeclared dest-predeclared predeclared consumer-args
+    add-timestamp-header internal internal_owner
     src-consumer-name dest-jitter dest-timeout dest-backoff dest-max-retries
 """
 Far = tuple[Address, ...] | Space | None
@@ -56,6 +58,8 @@ def read_shovel(cluster: Cluster, vhost: str, name: str, entry: View) -> Shovel 
     """A shovel parameter; None if it cannot be one."""
     value, drafts = entry.map("value"), cluster.drafts
     what = f"shovel {label(name)}"
+    if refused(value, f"{MODELLED} {KNOWN}", what, drafts):
+        return None
     tell_rest(value, MODELLED, KNOWN, what, drafts, "how it connects and what it adds to messages")
     source, dest = _end(cluster, value, "src", what), _end(cluster, value, "dest", what)
     if source is None or dest is None:
@@ -169,7 +173,7 @@ def shovel(cluster: Cluster, one: Shovel, source: Far, dest: Far) -> None:
     if here is None and there is None:
         why = (
             "both ends are other brokers by their addresses: if one is this cluster, write "
-            "amqp:///VHOST for it"
+            "amqp:///VHOST for it, or call the broker of this file like its host in --map (names:)"
         )
         cluster.drafts.aside(one.where, str(one), why)
         return
@@ -184,6 +188,9 @@ def shovel(cluster: Cluster, one: Shovel, source: Far, dest: Far) -> None:
     if one.source.exchange and not one.source.key and here and not here.knows(one.source.exchange):
         why = f"the type of exchange {label(one.source.exchange)} is not in this file: all is taken"
         cluster.drafts.aside(one.where, f"the source of {one}", why)
+    if one.source.exchange:
+        kind = here.exchange(one.source.exchange).kind if here else "topic"
+        cluster.tell_wider(kind, one.source.key or "", one.where)
     if here is None and one.source.queue:
         why = "what its queue is bound for is not in this file: all of queue/ is taken"
         cluster.drafts.aside(one.where, f"the source of {one}", why)

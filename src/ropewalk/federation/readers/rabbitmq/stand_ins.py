@@ -4,19 +4,14 @@ A script sets up upstreams and policies and seldom an exchange. Then one of a na
 matches stands for all of these, so that what it carries where can be followed.
 """
 
-import re
 from collections.abc import Iterator
 
 from ropewalk.federation.readers.rabbitmq.contents import Cluster, Exchange
+from ropewalk.federation.readers.rabbitmq.examples import example
 from ropewalk.federation.readers.rabbitmq.naming import BUILT_IN, safe
 from ropewalk.federation.readers.rabbitmq.policies import Policy
 from ropewalk.federation.readers.rabbitmq.upstreams import Upstreams
 from ropewalk.federation.showing import label
-
-_AROUND = re.compile(r"\(\?<?[!=][^()]*\)")
-_GROUP = re.compile(r"\((?:\?:)?([^()|]*)[^()]*\)")
-_PLAIN = re.compile(r"(?:\\[^A-Za-z0-9]|[^\\\[(.*+?{|$^])*")
-ENDS = ("", "x", ".x", "any")
 
 
 def stand_in(
@@ -41,6 +36,7 @@ def stand_in(
         if name is None:
             cluster.drafts.aside(one.where, what, f"{why}, and its pattern gives no name away")
             one.matched += 1
+            upstreams.chosen(one)
             continue
         exchanges[safe(name)] = Exchange(safe(name), "topic", one.where)
         cluster.drafts.aside(one.where, what, f"{why}: {label(name)} stands for them")
@@ -54,21 +50,3 @@ def _of_queues(cluster: Cluster, policy: Policy, upstreams: Upstreams) -> None:
         upstreams.chosen(policy)
         why = "none is declared here; a message is moved to where it is consumed, as one copy"
         cluster.drafts.aside(policy.where, f"which queues {policy} is for", why)
-
-
-def example(pattern: str) -> str | None:
-    r"""A name that a pattern matches, the most telling that is easily had.
-
-    >>> example(r"^fed\."), example("^(orders|bills)$"), example(".*"), example("^[0-9]{3}$")
-    ('fed.x', 'orders', 'any', None)
-    """
-    text = _AROUND.sub("", pattern).removeprefix("^")
-    while group := _GROUP.search(text):
-        text = text[: group.start()] + group[1] + text[group.end() :]
-    text = text.partition("|")[0]
-    plain = next(_PLAIN.finditer(text))
-    start = re.sub(r"\\(.)", r"\1", plain[0])
-    if text[plain.end() : plain.end() + 1] in ("*", "?", "{"):
-        start = start[:-1]  # that may be missing
-    ends = ENDS if start and not start.endswith(".") else ENDS[1:] if start else ENDS[3:]
-    return next((start + end for end in ends if re.search(pattern, start + end)), None)

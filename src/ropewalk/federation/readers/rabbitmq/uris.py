@@ -17,6 +17,7 @@ _VARIABLE = re.compile(r"(?:\$\{?|\{\{\s*|%\(|<|@@)(?P<name>[A-Za-z_.][\w.]*+)(?
 _NAME = re.compile(r"\A(?P<name>[A-Z][A-Z0-9_]*)\Z")
 _HOST = re.compile(r"\[([0-9A-Fa-f:.]+(?:%[\w.-]+)?)\]|([\w.-]+)")
 _SEVERAL = re.compile(r"[,;\s]\s*amqps?://", re.IGNORECASE)
+_WRITTEN = {"/": "%2f", "?": "%3f", "#": "%23"}
 _HERE = ("localhost", "127.0.0.1", "::1")
 EXAMPLE = "amqp://HOST:5672/VHOST"
 _PATH = (
@@ -71,11 +72,13 @@ def read_uri(text: str, *, amqp10: bool = False) -> Uri | BadUri:
         return _no_uri(text)
     if _SEVERAL.search(rest):
         return BadUri("C005", "several addresses in one text: write a list of addresses instead")
-    rest, _, _ = rest.partition("#")
+    whole = rest
+    rest, _, fragment = rest.partition("#")
     rest, _, query = rest.partition("?")
     authority, slash, path = rest.partition("/")
     place = authority.partition("@")[2] if "@" in authority else authority
     sure = text.count("@") == ("@" in authority)
+    cut = whole[len(authority)] if not sure and "@" not in authority else ""
     if "@" in place:
         return BadUri("C005", "a password with @ in it ends there: write %40 for @")
     if _TEMPLATE.search(path):
@@ -85,6 +88,9 @@ def read_uri(text: str, *, amqp10: bool = False) -> Uri | BadUri:
     if "/" in path:
         return BadUri("C005", "a virtual host with / in it: write %2f for /")
     found = _place(place, PORTS[scheme.lower()], sure=sure)
+    if cut and ("@" in fragment or (isinstance(found, BadUri) and found.code == "C005")):
+        what = f"the address ends at {cut} in a password"
+        return BadUri("C005", f"{what}: write {_WRITTEN[cut]} for {cut}")
     if isinstance(found, BadUri):
         return found
     given = dict(one.partition("=")[::2] for one in query.split("&") if one)
@@ -117,6 +123,8 @@ def _place(place: str, port: int, *, sure: bool) -> tuple[str, int] | BadUri:
         return _unfilled(place if sure else "", "host or port")
     if "," in place:
         return BadUri("C005", "one address names one host: write a list of addresses instead")
+    if re.search(r"\s", place):
+        return BadUri("C005", "white space in its host or port: remove it")
     found = _HOST.match(place)
     if not found:
         return BadUri("C005", f"no host name: write {EXAMPLE}")
