@@ -547,3 +547,9 @@ def test_a_change_of_names_alone_is_told_as_such(ropewalk: Run, tmp_path: Path) 
         write(f"{name}/site/mosquitto.conf", f"listener 1883\nconnection up\naddress hub\n{topic}")
     told = ropewalk("diff", str(tmp_path / "old"), str(tmp_path / "new")).out
     assert "from site to hub arrives under another name" in told
+
+
+def test_topics_without_their_connection_are_told(ropewalk: Run, tmp_path: Path) -> None:
+    conf(tmp_path)("some/bridge.conf", "# ours\ntopic a/# out 0\n\ntopic b/# in 1 x/ y/\n")
+    told = ropewalk("verify", str(tmp_path / "some"))
+    assert (told.code, "topics of a bridge of Mosquitto" in told.out) == (2, True)

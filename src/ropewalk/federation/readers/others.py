@@ -88,7 +88,11 @@ _EACH = "save each configuration that it shows as a file of its own, and read th
 MANIFEST = re.compile(r"(?:(?:#|---|\{\{).*\n|\s)*apiVersion:.*?^kind:", re.MULTILINE | re.DOTALL)
 _TEMPLATES = (".j2", ".jinja", ".jinja2", ".tpl", ".tmpl", ".gotmpl", ".erb", ".template")
 _LOOKED_INTO = (*_YAML, *_PLAIN, *_PROGRAMS, *_TEMPLATES, ".tf", ".pp", ".txt", "")
-_BROKERS = re.compile(r"mosquitto|rabbitmq|\bnats\b|leafnodes|amqp|mqtt", re.IGNORECASE)
+_BROKERS = re.compile(
+    r"mosquitto|rabbitmq|\bnats\b|leafnodes|amqp|mqtt|remote_clientid|^connection\s",
+    re.IGNORECASE | re.MULTILINE,
+)
+_TOPIC_LINE = re.compile(r"topic\s+\S+\s+(?:in|out|both)\b")
 _MOST_BYTES = 1_000_000
 
 
@@ -105,6 +109,11 @@ def hidden(path: Path) -> str | None:
         about = _BROKERS.search(content.decode("utf-16", errors="replace"))
         return "it is UTF-16: save the file as UTF-8 text" if about else None
     text = content.decode("utf-8", errors="replace")
+    lines = [one.strip() for one in text.splitlines()]
+    said = [one for one in lines if one and not one.startswith("#")]
+    if said and all(map(_TOPIC_LINE.match, said)):
+        what = "it has the topics of a bridge of Mosquitto, and not its connection"
+        return f"{what}: write both into one file, or read the one that includes it"
     if not _BROKERS.search(text) and not _BROKERS.search(path.name):
         return None
     if path.suffix.lower() in _TEMPLATES:
