@@ -382,3 +382,25 @@ def test_gaps_of_one_reason_that_nobody_promised_are_told_together() -> None:
     assert "(and 29 more pairs)" in found.message
     assert isinstance(found.witness, dict)
     assert len(found.witness["more"]) == 29
+
+
+@pytest.mark.parametrize("nodes", [1, 3])
+def test_a_cluster_that_is_a_single_point_is_told_as_a_whole(nodes: int) -> None:
+    reached = tuple(f"b{i}.example:5672" for i in range(nodes))
+    bridges = (
+        Bridge(
+            from_="A", to="B", name="u", kind="federation", direction="in", max_hops=2,
+            addresses=("B",) * (nodes - 1), reached_at=reached, written={"entry": "a.json:1"},
+        ),
+        *links("B<C", 2),
+    )  # fmt: skip
+    federation = Federation(
+        name="f",
+        brokers={name: Broker(make="rabbitmq") for name in "ABC"},
+        bridges=bridges,
+        topics={"t": Topic(publishers=("C",), subscribers=("A",))},
+    )
+    (found,) = [one for one in verify(federation).findings if one.code == "V015"]
+    assert ("B is a single point of failure (all of its nodes together)" in found.message) == (
+        nodes > 1
+    )

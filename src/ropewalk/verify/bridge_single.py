@@ -62,6 +62,8 @@ def _broker(floods: Floods, damaged: Floods, lost: Sequence[Pair]) -> Finding:
     knows = len(far_ends(held, federation.brokers)) < 2
     why = f": {bridge_words(federation, number)} knows no other address" if knows else ""
     path = " > ".join(one.broker for one in way)
+    nodes = any(one.to == hub and _nodes(federation, one) for one in federation.bridges)
+    whole = " (all of its nodes together)" if nodes else ""
     witness = {
         "broker": hub,
         "topic": topic,
@@ -73,7 +75,7 @@ def _broker(floods: Floods, damaged: Floods, lost: Sequence[Pair]) -> Finding:
     }
     return Finding(
         "V015",
-        f"{hub} is a single point of failure: without it {topic} from {source} does not reach "
+        f"{hub} is a single point of failure{whole}: without it {topic} from {source} does not reach "
         f"{to}{more}; {path}{why}",
         federation.where("bridges", number, "addresses"),
         "warning",
