@@ -75,8 +75,8 @@ def _broker(floods: Floods, damaged: Floods, lost: Sequence[Pair]) -> Finding:
     }
     return Finding(
         "V015",
-        f"{hub} is a single point of failure{whole}: without it {topic} from {source} does not reach "
-        f"{to}{more}; {path}{why}",
+        f"{hub} is a single point of failure{whole}: without it {topic} from {source} does not "
+        f"reach {to}{more}; {path}{why}",
         federation.where("bridges", number, "addresses"),
         "warning",
         witness,
