@@ -9,6 +9,8 @@ from ropewalk.placement.reactive.mediation import Mediator, Patience, step
 
 CLIENTS = ("c1", "c2")
 MESSAGES = 40
+CALM_S = 300.0
+"""From here on nothing is lost: what is said again and again gets there before the end."""
 END_S = 400.0
 
 
@@ -80,7 +82,8 @@ class World:
     def send(self, sender: str, say: s.Say) -> None:
         cut = self.cut_s[0] <= self.now_s < sum(self.cut_s)
         for _ in range(self.rng.choice([1, 1, 1, 2])):
-            if not cut and self.rng.random() >= self.loss:
+            lost = self.rng.random() < self.loss and self.now_s < CALM_S
+            if not cut and not lost:
                 self.later(self.rng.uniform(0, 3), lambda: self.hear(sender, say))
 
     def hear(self, sender: str, say: s.Say) -> None:
