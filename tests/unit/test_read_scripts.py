@@ -661,3 +661,8 @@ def test_other_scripts_of_a_folder_are_passed_over(tmp_path: Path) -> None:
     assert set(reading.federation.brokers) == {"s"}
     (note,) = [one for one in reading.findings if one.code == "C013"]
     assert "build.sh" in note.message
+
+
+def test_a_place_of_an_array_that_names_itself_ends() -> None:
+    text = "declare -A a\nx='${a[$x]}'\na[k]=1\necho \"amqp://${a[$x]}\"\n"
+    assert words(text)[-1] == ["echo", "amqp://${a[$x]}"]

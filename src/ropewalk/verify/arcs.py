@@ -4,10 +4,11 @@ There may be thousands of bridges and as many failures: of each failure only the
 at again that it touches.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ropewalk.federation.facts import Bridge, Federation
+from ropewalk.federation.topics import common
 
 Leaving = dict[str, list["Arc"]]
 """By the broker that they leave, in the order of the bridges."""
@@ -45,12 +46,22 @@ class Layout:
         self.ends: dict[str, set[str]] = {}
         self._at: dict[str, list[int]] = {}
         self._of: dict[int, list[int]] = {}
+        self._names: dict[tuple[int, bool, str], str | None] = {}
+        """Floods cross a bridge again and again, in every failure."""
         for i, bridge in enumerate(self.bridges):
             ends = dict.fromkeys((bridge.from_, bridge.to, *bridge.addresses))
             for end in ends:
                 self.ends.setdefault(end, set()).update(ends)
                 self._at.setdefault(end, []).append(i)
             self._of.setdefault(self.connections[i], []).append(i)
+
+    def name_beyond(self, arc: Arc, name: str) -> str | None:
+        """What a topic is called at the far end of a bridge; None if it does not carry it."""
+        key = (arc.number, arc.outward, name)
+        if key not in self._names:
+            one = arc.bridge
+            self._names[key] = renamed(name, one.patterns, arc.near, arc.beyond, one.except_)
+        return self._names[key]
 
     def touched(self, brokers: Iterable[str], connections: Iterable[int]) -> set[int]:
         """Bridges that may lead elsewhere when brokers fail, or connections are made otherwise."""
@@ -108,6 +119,26 @@ class Layout:
         if chosen in ends and chosen not in down:
             return chosen
         return next((end for end in ends if end not in down), None)
+
+
+def renamed(
+    name: str, patterns: Sequence[str], near: str, far: str, excepts: Sequence[str] = ()
+) -> str | None:
+    """A topic name on the other side of a bridge, or None if the bridge does not carry it.
+
+    >>> renamed("site/prices", ["prices"], "site/", "hub/"), renamed("news", ["prices"], "", "")
+    ('hub/prices', None)
+    """
+    if not name.startswith(near):
+        return None
+    rest = name[len(near) :]
+    carried = any(_matches(pattern, rest) for pattern in patterns)
+    return far + rest if carried and not any(_matches(one, rest) for one in excepts) else None
+
+
+def _matches(pattern: str, name: str) -> bool:
+    # A wildcard in front does not stand for a name that begins with $: these are the broker's own.
+    return common(pattern, name) == name and not (name[:1] == "$" and pattern[:1] in ("#", "+"))
 
 
 def parts(leaving: Leaving, without: str = "") -> dict[str, str]:

@@ -14,7 +14,6 @@ from typing import NamedTuple, get_args
 
 from ropewalk.federation.bridges import BridgeKind
 from ropewalk.federation.facts import Federation
-from ropewalk.federation.topics import common
 from ropewalk.verify.arcs import Arc, Layout, Leaving
 
 GROWN = 40
@@ -181,7 +180,7 @@ class Bridges:
             return None
         if bridge.kind in KEPT_FROM.get(came, ()) or self.stays(place, arc):
             return None
-        name = renamed(place.name, bridge.patterns, arc.near, arc.beyond, bridge.except_)
+        name = self.layout.name_beyond(arc, place.name)
         # Links to one exchange share its queue; a shovel's queue takes a message once.
         goal = (arc.far, name or "") if bridge.kind == "federation" else arc.connection
         sharing = bridge.kind in ("federation", "shovel")
@@ -237,26 +236,6 @@ class Bridges:
 def _servers(seen: frozenset[str]) -> frozenset[str]:
     """What a message remembers, without the cluster."""
     return frozenset(one for one in seen if not one.startswith(_ORIGIN))
-
-
-def renamed(
-    name: str, patterns: Sequence[str], near: str, far: str, excepts: Sequence[str] = ()
-) -> str | None:
-    """A topic name on the other side of a bridge, or None if the bridge does not carry it.
-
-    >>> renamed("site/prices", ["prices"], "site/", "hub/"), renamed("news", ["prices"], "", "")
-    ('hub/prices', None)
-    """
-    if not name.startswith(near):
-        return None
-    rest = name[len(near) :]
-    carried = any(_matches(pattern, rest) for pattern in patterns)
-    return far + rest if carried and not any(_matches(one, rest) for one in excepts) else None
-
-
-def _matches(pattern: str, name: str) -> bool:
-    # A wildcard in front does not stand for a name that begins with $: these are the broker's own.
-    return common(pattern, name) == name and not (name[:1] == "$" and pattern[:1] in ("#", "+"))
 
 
 def flood(bridges: Bridges, broker: str, name: str) -> Flood:

@@ -27,10 +27,23 @@ _PROGRAMS = (
     *(".exs", ".erl", ".rs", ".groovy", ".scala", ".clj", ".ps1", ".psm1"),
 )
 _OURS = re.compile(r"^[\"']?(?:federation|asyncapi)[\"']?\s*:", re.MULTILINE)
-
-
 _HTTP = re.compile(r"^(?:[\"']?|\{?\s*\"?)(?:openapi|swagger)[\"']?\s*:\s*[\"']?\d", re.MULTILINE)
 _PASSWORDS = re.compile(r"\A(?:[^\s:#]+:\$[67]\$\S+\s*)+\Z")
+MANIFEST = re.compile(r"(?:(?:#|---|\{\{).*\n|\s)*apiVersion:.*?^kind:", re.MULTILINE | re.DOTALL)
+_TEMPLATES = (".j2", ".jinja", ".jinja2", ".tpl", ".tmpl", ".gotmpl", ".erb", ".template")
+_LOOKED_INTO = (*_YAML, *_PLAIN, *_PROGRAMS, *_TEMPLATES, ".tf", ".pp", ".txt", "")
+_BROKERS = re.compile(
+    r"mosquitto|rabbitmq|\bnats\b|leafnodes|amqp|mqtt|remote_clientid|^connection\s",
+    re.IGNORECASE | re.MULTILINE,
+)
+_TOPIC_LINE = re.compile(r"topic\s+\S+\s+(?:in|out|both)\b")
+_MOST_BYTES = 1_000_000
+_RUN = "run it, and read what `rabbitmqctl export_definitions FILE` writes then"
+_EACH = "save each configuration that it shows as a file of its own, and read these"
+IN_MANIFEST = (
+    "it is a Kubernetes manifest: save each file that it holds below data as one of its own, "
+    "and read these"
+)
 
 
 def foreign(path: Path, text: str) -> str | None:
@@ -81,21 +94,6 @@ def for_rabbitmq(text: str) -> str | None:
     return None
 
 
-_RUN = "run it, and read what `rabbitmqctl export_definitions FILE` writes then"
-_EACH = "save each configuration that it shows as a file of its own, and read these"
-
-
-MANIFEST = re.compile(r"(?:(?:#|---|\{\{).*\n|\s)*apiVersion:.*?^kind:", re.MULTILINE | re.DOTALL)
-_TEMPLATES = (".j2", ".jinja", ".jinja2", ".tpl", ".tmpl", ".gotmpl", ".erb", ".template")
-_LOOKED_INTO = (*_YAML, *_PLAIN, *_PROGRAMS, *_TEMPLATES, ".tf", ".pp", ".txt", "")
-_BROKERS = re.compile(
-    r"mosquitto|rabbitmq|\bnats\b|leafnodes|amqp|mqtt|remote_clientid|^connection\s",
-    re.IGNORECASE | re.MULTILINE,
-)
-_TOPIC_LINE = re.compile(r"topic\s+\S+\s+(?:in|out|both)\b")
-_MOST_BYTES = 1_000_000
-
-
 def hidden(path: Path) -> str | None:
     """What a file of a folder is that is about brokers and cannot be read as it is; else None."""
     if path.suffix.lower() not in _LOOKED_INTO:
@@ -123,9 +121,3 @@ def hidden(path: Path) -> str | None:
     if path.suffix.lower() in _PROGRAMS:
         return for_rabbitmq(text) and f"it is a program that sets up RabbitMQ: {_RUN}"
     return foreign(path, text)
-
-
-IN_MANIFEST = (
-    "it is a Kubernetes manifest: save each file that it holds below data as one of its own, "
-    "and read these"
-)

@@ -198,7 +198,9 @@ class Words:
         text = self._filled(place, 1).strip("\"'")
         if text in self.shell.values.get(name, {}):
             return text
-        return self._sum(text) or text
+        # What is in a value stays as it is: it may name the place itself.
+        counted = counted_out(text, self.shell.text)
+        return text if counted is None else str(counted)
 
     # --- what commands say ------------------------------------------------------------------
 
