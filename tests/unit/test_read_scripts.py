@@ -663,6 +663,10 @@ def test_other_scripts_of_a_folder_are_passed_over(tmp_path: Path) -> None:
     assert "build.sh" in note.message
 
 
+def test_an_input_that_is_closed_gives_nothing() -> None:
+    assert words("cat <&-\necho a\n")[-1] == ["echo", "a"]
+
+
 def test_a_place_of_an_array_that_names_itself_ends() -> None:
     text = "declare -A a\nx='${a[$x]}'\na[k]=1\necho \"amqp://${a[$x]}\"\n"
     assert words(text)[-1] == ["echo", "amqp://${a[$x]}"]

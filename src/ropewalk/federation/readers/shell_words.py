@@ -235,7 +235,8 @@ class Words:
             if child.type == "herestring_redirect" and child.named_children:
                 return self._word(child.named_children[-1])
             if child.type == "file_redirect" and self._raw(child).startswith("<"):
-                return self._from_file(child.named_children[-1])
+                named = child.named_children  # none if it is closed: <&-
+                return self._from_file(named[-1]) if named else None
         return None
 
     def _from_file(self, node: "Node") -> Word | None:
