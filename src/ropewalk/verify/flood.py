@@ -136,10 +136,8 @@ class Bridges:
         RabbitMQ gives a message to each exchange once that bindings lead to, and to each queue
         once: so it is decided for all of them together, where the message comes in.
         """
-        bound, routed = (
-            self.layout.bound,
-            place.bridge != SOURCE and self.layout.bound[place.bridge],
-        )
+        bound = self.layout.bound
+        routed = place.bridge != SOURCE and bound[place.bridge]
         served: set[tuple[str, str] | int] = set()
         for arc in self.leaving.get(place.broker, ()):
             if not place.name.startswith(arc.near):
