@@ -167,3 +167,21 @@ def test_a_key_that_others_may_read_is_refused(tmp_path: Path) -> None:
     path.chmod(0o640)
     with pytest.raises(UsageError, match=f"chmod 600 {path}"):
         read_key(f"file:{path}")
+
+
+def test_a_credential_of_systemd_may_show_the_groups_bit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It lets one user in by an access list, whose mask stands where the group's rights do."""
+    path = tmp_path / "credentials" / "key"
+    path.parent.mkdir()
+    path.write_bytes(KEY)
+    path.chmod(0o440)
+    monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(tmp_path / "cred"))  # a part of the name
+    with pytest.raises(UsageError, match="others may read"):
+        read_key(f"file:{path}")
+    monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(path.parent))
+    assert read_key(f"file:{path}") == KEY
+    path.chmod(0o444)
+    with pytest.raises(UsageError, match="others may read"):
+        read_key(f"file:{path}")

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ropewalk.agent import custody_log
+from ropewalk.agent import custody_log, state_version
 from ropewalk.agent.access import access_of
 from ropewalk.agent.brokers.contract import Access, Lane
 from ropewalk.agent.custody_log import CustodyLog
@@ -62,8 +62,11 @@ class AgentProcess:
     async def start(self) -> None:
         """Go on where the log left off; raises UsageError where that is not possible."""
         orders, loop = self.orders, asyncio.get_running_loop()
+        known = state_version.format_of(orders.state)
         self.log = CustodyLog(orders.state / "custody", sync=orders.sync)
         try:
+            for told in state_version.settle(orders.state, known):
+                self.news.say(told)
             recovered = await asyncio.to_thread(custody_log.read, self.log.folder)
             for fault in recovered.faults:
                 self.news.say(fault)

@@ -141,11 +141,17 @@ def _from_variable(name: str) -> bytes:
     return text
 
 
+def _is_credential(path: Path) -> bool:
+    """Whether systemd put it there: it lets one user in by an ACL, which shows as the group's."""
+    folder = os.environ.get("CREDENTIALS_DIRECTORY")
+    return bool(folder) and path.absolute().parent == Path(str(folder))
+
+
 def _from_file(name: str) -> bytes:
     path = Path(name)
     try:
         with path.open("rb") as file:
-            if os.fstat(file.fileno()).st_mode & 0o077:
+            if os.fstat(file.fileno()).st_mode & (0o007 if _is_credential(path) else 0o077):
                 raise UsageError(f"others may read the key in {path}: run `chmod 600 {path}`")
             return file.read()
     except OSError as error:
