@@ -67,7 +67,7 @@ class Web:
 
         Raises UsageError without a token outside loopback, or if the port cannot be had.
         """
-        if not self._token and not _is_loopback(self._host):
+        if not self._token and not is_loopback(self._host):
             raise UsageError(
                 f"{self._host or 'every address'} can be reached from outside: give the agent a "
                 "token for its HTTP, or let it listen on 127.0.0.1"
@@ -163,7 +163,7 @@ class Web:
         if self._token or "host" not in fields:
             return True
         with suppress(ValueError):
-            return _is_loopback(urlsplit(f"//{fields['host']}").hostname or "")
+            return is_loopback(urlsplit(f"//{fields['host']}").hostname or "")
         return False
 
     # --- pages --------------------------------------------------------------------------------
@@ -203,7 +203,8 @@ def _bytes_of(answer: Answer, *, with_body: bool) -> bytes:
     return head.encode("latin-1") + (answer.body if with_body else b"")
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Whether a host, as an address or `localhost`, is this machine and no other can reach it."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

@@ -26,8 +26,10 @@ from ropewalk.cli import (
     population,
     protocol,
     read,
+    report,
     route,
     schema,
+    serve,
     smv,
     trace,
     verify,
@@ -41,7 +43,8 @@ class Verbs(typer.core.TyperGroup):
     ORDER = (
         *("new", "generate", "read", "verify", "diff", "export", "smv", "route", "paths"),
         *("place", "protocol", "population", "pipeline", "lab", "fault", "agent", "trace"),
-        *("explain", "schema", "demo"),
+        "report",
+        *("serve", "explain", "schema", "demo"),
     )
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -80,6 +83,8 @@ app.add_typer(lab.app, name="lab")
 app.command("agent")(agent.agent)
 app.command("fault")(fault.fault)
 app.add_typer(trace.app, name="trace")
+app.command("report")(report.report)
+app.command("serve")(serve.serve)
 app.command("demo")(demo.demo)
 app.command("explain")(explain.explain)
 app.command("schema")(schema.schema)

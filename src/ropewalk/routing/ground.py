@@ -1,5 +1,6 @@
 """What hangs together: risk groups with links whose underlay path they cut; connected parts."""
 
+from collections.abc import Iterable
 from itertools import pairwise
 
 import numpy as np
@@ -25,18 +26,26 @@ def members_of_group(federation: Federation, group: str) -> tuple[set[int], set[
     links = {e for e, link in enumerate(federation.links) if group in link.risk_groups}
     brokers = {b for b, one in enumerate(federation.brokers.values()) if group in one.risk_groups}
     nodes = {n for n, one in federation.underlay.nodes.items() if group in one.risk_groups}
-    ways = {
-        link_name(*one.between) for one in federation.underlay.links if group in one.risk_groups
-    }
+    ways = [one.between for one in federation.underlay.links if group in one.risk_groups]
     if nodes or ways:
-        for e, path in enumerate(underlay_paths(federation)):
-            hops = {link_name(a, b) for a, b in pairwise(path)}
-            if nodes.intersection(path) or ways & hops:
-                links.add(e)
-        names = list(federation.underlay.nodes)
-        attached = attached_nodes(federation).tolist()
-        brokers |= {b for b, node in enumerate(attached) if node >= 0 and names[node] in nodes}
+        over = members_over(federation, nodes, ways)
+        links, brokers = links | over[0], brokers | over[1]
     return links, brokers
+
+
+def members_over(
+    federation: Federation, nodes: set[str], ways: Iterable[tuple[str, str]]
+) -> tuple[set[int], set[int]]:
+    """Links and brokers, by number, that are down with these underlay nodes and links."""
+    cut = {link_name(a, b) for a, b in ways}
+    links = {
+        e
+        for e, path in enumerate(underlay_paths(federation))
+        if nodes.intersection(path) or cut & {link_name(a, b) for a, b in pairwise(path)}
+    }
+    names = list(federation.underlay.nodes)
+    attached = attached_nodes(federation).tolist()
+    return links, {b for b, node in enumerate(attached) if node >= 0 and names[node] in nodes}
 
 
 def underlay_paths(federation: Federation) -> list[tuple[str, ...]]:

@@ -1,0 +1,27 @@
+"""What a console was started with, and how much of it may be changed."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from ropewalk.web.desk import Desk
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Given:
+    """The federation, and files and folders beside it; None for what was not given."""
+
+    desk: Desk
+    file: Path | None = None
+    """Where changes are saved; None where the federation was read from brokers' own files."""
+    plan: Path | None = None
+    """A plan that `ropewalk place` wrote."""
+    stats: Path | None = None
+    """Statistics, to place by."""
+    work: Path | None = None
+    """A working folder of the pipeline, with its results."""
+    lab: Path | None = None
+    """The folder of a running lab."""
+    agents: tuple[tuple[str, str], ...] = ()
+    """A fleet's agents by broker: HOST:PORT of their HTTP."""
+    agents_token: str = ""
+    """What these agents want to be shown."""

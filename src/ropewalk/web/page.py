@@ -1,0 +1,183 @@
+"""The page: the network on the left, a panel for each question on the right.
+
+A console belongs to one browser tab. It holds what that tab looks at (the desk, what is failed,
+what is shown on the map) and tells its panels when that changes.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from nicegui import run, ui
+
+from ropewalk.errors import RopewalkError
+from ropewalk.web.desk import Desk
+from ropewalk.web.given import Given
+from ropewalk.web.map import NetworkMap, Paint
+from ropewalk.web.outcome import Outcome, outcome_of
+from ropewalk.web.scene import Scene, scene_of
+
+What = Literal["desk", "failed", "region", "picked"]
+Listener = Callable[[], Awaitable[None] | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a panel wants to see on the map, by names: it lies over what failures paint."""
+
+    paths: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Kind of look (after, before, primary, alternate, witness) and brokers in order."""
+    brokers: dict[str, str] = field(default_factory=dict)
+    """Looks by broker: ok, suspect, down, witness, hot."""
+    links: dict[str, str] = field(default_factory=dict)
+    """The same by link."""
+    alone: bool = False
+    """Whether what is failed in the what-if is left out: panels that show what is really so."""
+
+
+class Console:
+    """One browser tab's view of a federation."""
+
+    def __init__(self, given: Given, *, may_change: bool) -> None:
+        self.given, self.may_change = given, may_change
+        self.desk: Desk = given.desk
+        self.scene: Scene = scene_of(self.desk.federation)
+        self.failed: tuple[str, ...] = ()
+        self.outcome: Outcome | None = None
+        self.region: dict[str, float] | None = None
+        self.picked: tuple[str, str] | None = None
+        """The last thing that was clicked: broker or link, and its name."""
+        self.pick_mode: Literal["fail", "look"] = "fail"
+        self.with_load = False
+        self.map: NetworkMap | None = None
+        self.shown = Shown()
+        self._listeners: dict[str, list[Listener]] = {}
+        self._asked = 0
+
+    # --- for panels -------------------------------------------------------------------------
+
+    def on(self, what: What, listener: Listener) -> None:
+        """Be told when something of this sort has changed."""
+        self._listeners.setdefault(what, []).append(listener)
+
+    def show(self, shown: Shown) -> None:
+        """Lay something over the map; `Shown()` takes it away."""
+        self.shown = shown
+        self.paint()
+
+    async def set_desk(self, desk: Desk) -> None:
+        """Another text; where it loads, everything is looked at again."""
+        before, self.desk = self.desk, desk
+        if desk.federation is not before.federation:
+            self.scene = scene_of(desk.federation)
+            known = {*self.scene.links, *self.scene.brokers}
+            self.failed = tuple(one for one in self.failed if one in known)
+            self.shown = Shown()
+            if self.map is not None:
+                self.map.set_scene(self.scene)
+            await self.set_failed(self.failed)
+        await self.tell("desk")
+
+    async def set_failed(self, failed: Iterable[str]) -> None:
+        """Other things are down: find out what that does, and show it."""
+        self.failed = tuple(dict.fromkeys(failed))
+        self.shown = Shown()
+        self._asked += 1
+        asked = self._asked
+        self.paint()
+        try:
+            outcome = await run.io_bound(_looked_at, self.desk.federation, self.failed)
+        except RopewalkError as error:
+            ui.notify(str(error), type="negative")
+            return
+        if asked == self._asked:  # somebody may have clicked on while it was computed
+            self.outcome = outcome
+            self.paint()
+            await self.tell("failed")
+
+    async def set_region(self, region: dict[str, float] | None) -> None:
+        """A circle on the map, or none."""
+        self.region = region
+        if self.map is not None:
+            self.map.set_region(region)
+        await self.tell("region")
+
+    async def tell(self, what: What) -> None:
+        """Tell those who want to know."""
+        for listener in self._listeners.get(what, ()):
+            done = listener()
+            if done is not None:
+                await done
+
+    # --- the map ----------------------------------------------------------------------------
+
+    async def clicked(self, pick: dict[str, Any]) -> None:
+        """Something on the map was clicked; where several things lie together, which is meant?"""
+        near = [(one["kind"], self._name(one)) for one in pick.get("near", ())]
+        if len(near) > 1:
+            with ui.dialog() as which, ui.card().classes("rw-which"):
+                ui.label("Several things lie here. Which one?").classes("text-subtitle2")
+                for kind, name in near:
+                    ui.button(
+                        f"{kind} {name}", on_click=lambda k=kind, n=name: which.submit((k, n))
+                    )
+            chosen = await which
+            which.delete()
+            if chosen is None:
+                return
+            near = [chosen]
+        if near:
+            await self.pick(*near[0])
+
+    async def pick(self, kind: str, name: str) -> None:
+        """Take something up; while clicks fail things, fail it, or heal it."""
+        self.picked = (kind, name)
+        if self.pick_mode == "fail":
+            left = tuple(one for one in self.failed if one != name)
+            await self.set_failed(left if name in self.failed else (*self.failed, name))
+        await self.tell("picked")
+
+    def paint(self) -> None:
+        """Colour the map by what is failed and by what is to be shown."""
+        if self.map is not None:
+            self.map.paint(self._paint())
+
+    def _paint(self) -> Paint:
+        brokers = {name: i for i, name in enumerate(self.scene.brokers)}
+        links = {name: i for i, name in enumerate(self.scene.links)}
+        paint: Paint = {"brokers": {}, "links": {}, "paths": [], "load": None}
+        failed = () if self.shown.alone else self.failed
+        looks = [dict.fromkeys(failed, "down"), self.shown.brokers, self.shown.links]
+        for name, look in (pair for some in looks for pair in some.items()):
+            if name in brokers:
+                paint["brokers"][brokers[name]] = look
+            elif name in links:
+                paint["links"][links[name]] = look
+        for kind, path in self.shown.paths:
+            nodes = [brokers[name] for name in path if name in brokers]
+            paint["paths"].append({"nodes": nodes, "kind": kind})
+            for node in nodes:
+                paint["brokers"].setdefault(node, "broker")
+        if self.with_load and self.outcome is not None:
+            load = self.outcome.load
+            paint["load"] = {
+                "links": _shares(load.links_after, load.links_before),
+                "brokers": _shares(load.brokers_after, load.brokers_before),
+            }
+        return paint
+
+    def _name(self, one: dict[str, Any]) -> str:
+        names = self.scene.links if one["kind"] == "link" else self.scene.brokers
+        return names[one["id"]]
+
+
+def _looked_at(federation: Any, failed: tuple[str, ...]) -> Outcome:
+    """All that panels show of a failure, worked out away from the browser's connection."""
+    outcome = outcome_of(federation, failed)
+    _ = outcome.fates, outcome.ways, outcome.lost, outcome.load, outcome.colour
+    return outcome
+
+
+def _shares(now: Any, before: Any) -> list[float]:
+    most = max(float(max(now.max(initial=0), before.max(initial=0))), 1.0)
+    return [round(float(one) / most, 3) for one in now]

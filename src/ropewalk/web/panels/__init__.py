@@ -1,0 +1,4 @@
+"""The console's panels, one for each tab: what fails, findings, edit, paths, and what really is.
+
+A panel is a function that builds itself where it is called, with the console it belongs to.
+"""
