@@ -39,9 +39,9 @@ def with_reading(
     document: Document, text: str, reading: "Reading", failures: Sequence[str] | None = None
 ) -> tuple[Document, str]:
     """What was found, after what the files themselves say otherwise than people think."""
-    told = [one for one in reading.findings if one.severity == "warning" or one.code == "C011"]
+    told = reading.telling
     idle = sum(one.code == "C020" and DEAD in one.message for one in told)
-    aside = sum(one.code == "C010" for one in reading.findings)
+    aside = reading.not_modelled
     findings = [*document.findings, *told]
     summary = {**document.summary, "not_modelled": aside}
     text += "".join(f"\n{one}" for one in _besides(reading, aside, idle, failures or ()))

@@ -13,13 +13,12 @@ from ropewalk.cli.plans import (
     again,
     existing,
     input_of,
-    is_plan,
     load_federation,
     near,
     place_in,
-    plan_in,
     seen_from,
     stats_of,
+    today_of,
     write_plan,
 )
 from ropewalk.cli.spark import Master, Remote, started, work_of
@@ -179,6 +178,7 @@ def explain(
     """Tell why an item is where a plan puts it, and what other brokers would mean."""
     with contract("place explain", as_json=as_json):
         from ropewalk.placement.plan import digest_of
+        from ropewalk.placement.plan_file import plan_in
         from ropewalk.placement.solve.scores import Model
         from ropewalk.report.placement import explained, explained_text
 
@@ -202,24 +202,47 @@ def explain(
 def replay_(
     plan: PlanFile,
     folder: Annotated[Path, typer.Argument(help="A working folder with an ingested trace.")],
+    today: Annotated[
+        bool, typer.Option("--today", help="Items where they were before the plan, not after it.")
+    ] = False,
+    delivered: Annotated[
+        bool,
+        typer.Option(
+            "--delivered",
+            help="Load is what brokers really handed to clients, wherever the plan has it.",
+        ),
+    ] = False,
     peak: Peak = "busiest:1",
     master: Master = None,
     remote: Remote = None,
     as_json: Json = False,
 ) -> None:
-    """Replay a trace under a plan: how often each broker would really have been overloaded."""
+    """Replay a trace under a plan: how often each broker would really have been overloaded.
+
+    With --delivered nothing is supposed: the trace says which broker gave what to clients.
+    """
     from ropewalk.cli.pipeline import peak_rule
 
     with contract("place replay", as_json=as_json), started(master, remote, folder) as spark:
         rule = peak_rule(peak)
         from ropewalk.cli.replaying import replay_text, replayed
         from ropewalk.findings import Finding, Where
+        from ropewalk.placement.plan_file import plan_in
 
         read = plan_in(plan)
         found = again(read, plan)
-        place = place_in(found, read, plan)
+        place = today_of(found, plan) if today else place_in(found, read, plan)
         with progress("replaying"):
-            summary = replayed(spark, work_of(folder), found, place, read.goal["model"], rule)
+            summary = replayed(
+                spark,
+                work_of(folder),
+                found,
+                place,
+                read.goal["model"],
+                rule,
+                delivered=delivered,
+            )
+        summary |= {"placement": "today" if today else "plan"}
         wrong = [
             Finding("L002", one["text"], Where(str(plan)))
             for one in summary["brokers"]
@@ -310,6 +333,8 @@ def _plain_costs(stats: "Stats") -> list[str]:
 
 def _check_outputs(out: Path | None, pictures: Path | None) -> None:
     if out is not None:
+        from ropewalk.placement.plan_file import is_plan
+
         if out.suffix not in (".yaml", ".yml"):
             raise UsageError(f"{out}: name the plan *.yaml")
         if out.exists() and not is_plan(out):

@@ -83,30 +83,6 @@ def write_plan(plan: dict[str, Any], placed: "Placed", out: Path) -> dict[str, s
     return named
 
 
-def is_plan(path: Path) -> bool:
-    """Whether a file is a plan, of any version."""
-    try:
-        with path.open(encoding="utf-8") as file:
-            return file.readline().startswith("plan:")
-    except (OSError, UnicodeDecodeError):
-        return False
-
-
-def plan_in(path: Path) -> "ReadPlan":
-    """What a plan file says."""
-    import yaml
-
-    from ropewalk.placement.plan import read_plan
-
-    try:
-        found = yaml.load(path.read_text(encoding="utf-8"), yaml.BaseLoader)  # noqa: S506
-    except (yaml.YAMLError, UnicodeDecodeError):
-        raise UsageError(f"{path}: no YAML that can be read: make the plan anew") from None
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read: {error.strerror}") from None
-    return read_plan(found, str(path))
-
-
 def again(read: "ReadPlan", plan: Path) -> "Input":
     """The problem that a plan was made of."""
     made, here = read.made_from, plan.parent
@@ -141,6 +117,13 @@ def place_in(found: "Input", read: "ReadPlan", plan: Path) -> Any:
             f"{plan}: the federation has changed since: there is no {error} in both: make the"
             " plan anew"
         ) from None
+
+
+def today_of(found: "Input", plan: Path) -> Any:
+    """Where items were before a plan."""
+    if (found.problem.rules.today < 0).any():
+        raise UsageError(f"{plan}: it is not known where all items were: write placement: at:")
+    return found.problem.rules.today
 
 
 def near(item: str, read: "ReadPlan") -> str:

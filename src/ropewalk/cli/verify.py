@@ -192,7 +192,7 @@ def verify(
             if observed is not None:
                 done, text = _located(federation, observed, given)
             else:
-                result = _verified(federation, failures, pairs, given, most_hops, strict, budget)
+                result = verified(federation, failures, pairs, given, most_hops, strict, budget)
                 also = (slow.CHECKED,) if latency else ()
                 done, text = _told(result, fix=fix, out=out, also=also)
                 done, text = _with_protocols(done, text, federation, path)
@@ -239,7 +239,7 @@ def _stored(folder: Path, federation: "Federation") -> "Table":
     return stored_table(read_tables(folder), federation, str(folder))
 
 
-def _verified(
+def verified(
     federation: "Federation",
     failures: list[str] | None,
     pairs: str | None,
@@ -248,9 +248,10 @@ def _verified(
     strict: bool,
     budget: float | None,
 ) -> "Verification":
+    """A verification that ends when the budget of seconds does, undecided then."""
     import numpy as np
 
-    from ropewalk.verify import verify as verified
+    from ropewalk.verify import verify as verify_
 
     halt = np.zeros(1, np.bool_)
     clock = Timer(min(budget, TIMEOUT_MAX), halt.fill, [True]) if budget is not None else None
@@ -258,7 +259,7 @@ def _verified(
         clock.daemon = True
         clock.start()
     try:
-        return verified(
+        return verify_(
             federation,
             failures=asked_for(failures),
             pairs=pairs,  # type: ignore[arg-type]

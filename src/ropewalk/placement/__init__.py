@@ -3,8 +3,8 @@
 In reading order: `performance` (what a message costs), `problems` (items, brokers, rules), `inputs`
 (a problem of a federation and its statistics), `repair` (a covariance that is none), `risk`,
 `judge` (what a placement is worth, which rules it breaks), `solve/`, `moves` (from today's to
-another), `policies/` (failures), `placing` (all of it), `plan` (the file), `rivals/` (the paper's),
-`reactive/` (overload that was not foreseen).
+another), `policies/` (failures), `placing` (all of it), `plan` and `plan_file` (the file),
+`rivals/` (the paper's), `reactive/` (overload that was not foreseen).
 """
 
 from typing import TYPE_CHECKING

@@ -98,6 +98,17 @@ class Reading:
     """The server that an address means, by file, host and port as they are written there."""
     natives: tuple[Native, ...]
 
+    @property
+    def telling(self) -> tuple[Finding, ...]:
+        """What the files say otherwise than people think."""
+        found = self.findings
+        return tuple(one for one in found if one.severity == "warning" or one.code == "C011")
+
+    @property
+    def not_modelled(self) -> int:
+        """How many settings of the files are left out."""
+        return sum(one.code == "C010" for one in self.findings)
+
 
 def read_native(
     paths: Iterable[str | Path],
