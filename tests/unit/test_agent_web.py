@@ -3,12 +3,15 @@
 import asyncio
 import json
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from itertools import pairwise
 from typing import Any
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from ropewalk.agent import feed as feed_module
 from ropewalk.agent import web as web_module
 from ropewalk.agent.metrics import TABLE, Snapshot, Spread, exposition
 from ropewalk.agent.web import Web
@@ -23,6 +26,7 @@ def fields(**others: Any) -> Any:
         "health": list,
         "status": lambda: {"broker": "a"},
         "metrics": lambda: {"ropewalk_log_bytes": 7},
+        "brief": dict,
         **others,
     }
 
@@ -96,6 +100,8 @@ def test_status_and_metrics_are_shown() -> None:
         (get("/status", "X: " + "y" * 10_000), 431),
         (get("/status").replace(b"localhost", b"evil.example"), 421),
         (get("/status").replace(b"localhost", b"[oops"), 421),
+        (get("/events").replace(b"localhost", b"evil.example"), 421),
+        (get("/events").replace(b"GET", b"HEAD"), 200),
         (get("/status").replace(b"localhost", b"[::1]:80"), 200),
         (b"GET /status HTTP/1.0\r\n\r\n", 200),
     ],
@@ -107,7 +113,7 @@ def test_what_makes_no_sense_is_turned_away(request_bytes: bytes, status: int) -
     visit(work)
 
 
-@pytest.mark.parametrize("path", ["/health", "/status", "/metrics", "/none"])
+@pytest.mark.parametrize("path", ["/health", "/status", "/metrics", "/events", "/none"])
 def test_with_a_token_nothing_is_shown_without_it(path: str) -> None:
     async def work(ask: Ask) -> None:
         status, head, body = await ask(get(path))
@@ -115,7 +121,7 @@ def test_with_a_token_nothing_is_shown_without_it(path: str) -> None:
         assert b"broker" not in body
         for wrong in ("Bearer secre", "Bearer secret2", "Basic secret", "secret", "Bearer \xe9"):
             assert (await ask(get(path, f"Authorization: {wrong}")))[0] == 401
-        right = await ask(get(path, "Authorization: Bearer secret"))
+        right = await ask(get(path, "Authorization: Bearer secret").replace(b"GET", b"HEAD"))
         assert right[0] == (404 if path == "/none" else 200)
 
     visit(work, host="0.0.0.0", token="secret")
@@ -182,6 +188,149 @@ def test_a_page_that_fails_is_told_to_the_loop() -> None:
         raise KeyError("secret")
 
     visit(work, status=fail)
+    assert isinstance(told[0]["exception"], KeyError)
+
+
+# --- events -----------------------------------------------------------------------------------
+
+
+@asynccontextmanager
+async def listening(port: int) -> AsyncIterator[asyncio.StreamReader]:
+    """A listener's events, after the head of the answer."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(get("/events"))
+    try:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode()
+        assert "200 OK" in head
+        assert "text/event-stream" in head
+        yield reader
+    finally:
+        writer.close()
+        await asyncio.gather(writer.wait_closed(), return_exceptions=True)
+
+
+async def event(reader: asyncio.StreamReader) -> Any:
+    text = (await reader.readuntil(b"\n\n")).decode()
+    return json.loads(text.removeprefix("data: ")) if text.startswith("data: ") else text.strip()
+
+
+def follow(work: Callable[[int], Awaitable[None]], brief: Callable[[], Any]) -> None:
+    """Start a server whose events are these."""
+
+    async def life() -> None:
+        web = Web(**fields(brief=brief))
+        port = await web.start()
+        async with asyncio.timeout(20):
+            try:
+                await work(port)
+            finally:
+                await web.close()
+
+    asyncio.run(life())
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(feed_module, "EVERY_S", 0.005)
+    monkeypatch.setattr(feed_module, "FIGURES_EVERY_S", 0.5)
+
+
+def test_events_tell_what_matters_at_once_and_figures_now_and_then(quick: None) -> None:
+    now: dict[str, Any] = {"links": {"b": "up"}, "figures": {"published": 1}}
+    looks = 0
+
+    def brief() -> Any:
+        nonlocal looks
+        looks += 1
+        return now
+
+    async def work(port: int) -> None:
+        clock = asyncio.get_running_loop().time
+        await asyncio.sleep(0.05)
+        assert looks == 0  # nobody listens
+        async with listening(port) as reader:
+            assert await event(reader) == now
+            began_s = clock()
+            now["figures"] = {"published": 2}
+            assert (await event(reader))["figures"] == {"published": 2}
+            assert clock() - began_s > 0.4
+            began_s = clock()
+            now["links"] = {"b": "down"}
+            assert (await event(reader))["links"] == {"b": "down"}
+            assert clock() - began_s < 0.4
+        await asyncio.sleep(0.1)
+        before = looks
+        await asyncio.sleep(0.05)
+        assert looks == before  # it has gone away
+
+    follow(work, brief)
+
+
+def test_listeners_share_a_look(quick: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(feed_module, "EVERY_S", 0.1)
+    looks: list[float] = []
+
+    def brief() -> Any:
+        looks.append(asyncio.get_running_loop().time())
+        return {}
+
+    async def work(port: int) -> None:
+        async with AsyncExitStack() as stack:
+            for _ in range(4):
+                await event(await stack.enter_async_context(listening(port)))
+            await asyncio.sleep(0.5)
+        assert all(after - before > 0.08 for before, after in pairwise(looks))
+        assert len(looks) > 2  # the control: it does look
+
+    follow(work, brief)
+
+
+def test_where_nothing_changes_a_beat_is_heard(
+    quick: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(feed_module, "BEAT_S", 0.05)
+
+    async def work(port: int) -> None:
+        async with listening(port) as reader:
+            assert [await event(reader) for _ in range(3)] == [{}, ": beat", ": beat"]
+
+    follow(work, dict)
+
+
+def test_so_many_listen_and_no_more(quick: None) -> None:
+    async def work(port: int) -> None:
+        async with AsyncExitStack() as stack:
+            for _ in range(feed_module.MOST):
+                await event(await stack.enter_async_context(listening(port)))
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(get("/events"))
+            assert b"too many listen already" in await reader.read()
+            writer.close()
+        await asyncio.sleep(0.1)
+        async with listening(port) as reader:  # the control: those have gone
+            assert await event(reader) == {}
+
+    follow(work, dict)
+
+
+def test_events_that_cannot_be_told_end_and_are_told_to_the_loop(quick: None) -> None:
+    told: list[Any] = []
+    briefs = iter([{}])
+
+    async def work(port: int) -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context))
+        async with listening(port) as reader:
+            assert await event(reader) == {}
+            with suppress(ConnectionError):
+                assert await reader.read() == b""
+
+    def brief() -> Any:
+        try:
+            return next(briefs)
+        except StopIteration:
+            raise KeyError("secret") from None
+
+    follow(work, brief)
     assert isinstance(told[0]["exception"], KeyError)
 
 

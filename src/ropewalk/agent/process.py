@@ -19,7 +19,7 @@ from ropewalk.agent.news import News
 from ropewalk.agent.orders import Orders
 from ropewalk.agent.samples import Sampler
 from ropewalk.agent.seal import Seal
-from ropewalk.agent.status import health_of, metrics_of, status_of
+from ropewalk.agent.status import brief_of, health_of, metrics_of, status_of
 from ropewalk.agent.tables import read_given, tables_at
 from ropewalk.agent.tracing import Tracer
 from ropewalk.agent.transform import Mediation
@@ -98,6 +98,7 @@ class AgentProcess:
             health=lambda: health_of(self),
             status=lambda: status_of(self),
             metrics=lambda: metrics_of(self),
+            brief=lambda: brief_of(self),
         )
         self.port = await self.web.start()
         _quiet_collector()

@@ -12,6 +12,9 @@ from ropewalk.overlay.interface import FAILURE
 if TYPE_CHECKING:
     from ropewalk.agent.process import AgentProcess
 
+LAST_NEWS = 5
+"""So many of its last words are in a brief."""
+
 
 def health_of(agent: "AgentProcess") -> list[str]:
     """What is in the way of its work; nothing if all is well."""
@@ -49,6 +52,30 @@ def status_of(agent: "AgentProcess") -> dict[str, Any]:
         "transforms": {topic: dict(some) for topic, some in agent.mediation.counts.items()},
         "council": agent.seat.status() if agent.seat is not None else None,
         "news": [{"at": at, "what": what} for at, what in agent.news.last[-20:]],
+    }
+
+
+def brief_of(agent: "AgentProcess") -> dict[str, Any]:
+    """What changes about it, for those who listen; `figures` change all the time."""
+    core, counts = agent.core, agent.edge.counts
+    chart, known = core.deck.chart, agent.lookout.utilisation
+    return {
+        "broker": agent.orders.broker,
+        "incarnation": agent.incarnation,
+        "epoch": chart.epoch,
+        "faults": health_of(agent),
+        "links": {chart.names[face.peer]: _state(face) for face in core.liveness.faces.values()},
+        "down": [_thing(chart, one) for one in core.things],
+        "too_high": sorted(agent.lookout.watched.causes),
+        "news": [{"at": at, "what": what} for at, what in agent.news.last[-LAST_NEWS:]],
+        "figures": {
+            "published": counts["published"],
+            "delivered": counts["delivered"],
+            "forwarded": core.shipping.forwarded,
+            "resent": core.keeper.resent,
+            "custody": sum(_custody(agent).values()),
+            "utilisation": None if known is None else round(known, 3),
+        },
     }
 
 

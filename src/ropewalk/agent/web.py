@@ -1,7 +1,7 @@
-"""The agent's HTTP: health, status and metrics, to be read and nothing else.
+"""The agent's HTTP: health, status, metrics and events, to be read and nothing else.
 
 It listens on loopback unless told otherwise, and then needs a token. Requests are small, answered
-at once, one by connection; what is slow or large is turned away.
+at once, one by connection; what is slow or large is turned away. Only events go on.
 """
 
 import asyncio
@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from ropewalk.agent.feed import Brief, Feed
 from ropewalk.agent.metrics import CONTENT_TYPE, Snapshot, exposition
 from ropewalk.errors import UsageError
 
@@ -33,13 +34,15 @@ class Answer(NamedTuple):
     body: bytes
     more: tuple[str, ...] = ()
     """Further header lines."""
+    goes_on: bool = False
+    """Whether it is not a body that ends, but events as they come."""
 
 
 class Web:
     """A small server for GET requests.
 
     `health` returns the reasons why the agent is not well (none if it is), `status` anything that
-    JSON can say, `metrics` a snapshot.
+    JSON can say, `metrics` a snapshot, `brief` what listeners are told when it changes.
     """
 
     def __init__(
@@ -51,13 +54,16 @@ class Web:
         health: Callable[[], Sequence[str]],
         status: Callable[[], Any],
         metrics: Callable[[], Snapshot],
+        brief: Callable[[], Brief],
     ) -> None:
         self._host, self._port, self._token = host, port, token
         self._health, self._status, self._metrics = health, status, metrics
+        self._feed = Feed(brief)
         self._pages: dict[str, Callable[[], Answer]] = {
             "/health": self._health_page,
             "/status": self._status_page,
             "/metrics": self._metrics_page,
+            "/events": self._events_page,
         }
         self._server: asyncio.Server | None = None
         self._serving: set[asyncio.Task[None]] = set()
@@ -107,12 +113,19 @@ class Web:
         try:
             async with asyncio.timeout(_PATIENCE_S):
                 answer, with_body = await self._answer(reader)
+            if answer.goes_on and with_body:
+                await self._feed.follow(reader, writer)
+                return
+            async with asyncio.timeout(_PATIENCE_S):
                 writer.write(_bytes_of(answer, with_body=with_body))
                 await writer.drain()
                 writer.close()
                 await writer.wait_closed()
         except (TimeoutError, ConnectionError, asyncio.IncompleteReadError):
             pass  # It went away, or is too slow to be waited for.
+        except Exception as error:
+            told = {"message": "events cannot be told", "exception": error}
+            asyncio.get_running_loop().call_exception_handler(told)
         finally:
             writer.transport.abort()
 
@@ -179,6 +192,11 @@ class Web:
 
     def _metrics_page(self) -> Answer:
         return Answer(HTTPStatus.OK, CONTENT_TYPE, exposition(self._metrics()))
+
+    def _events_page(self) -> Answer:
+        if self._feed.full:
+            return _told(HTTPStatus.SERVICE_UNAVAILABLE, "too many listen already")
+        return Answer(HTTPStatus.OK, "text/event-stream", b"", goes_on=True)
 
 
 def _pairs(lines: list[str]) -> list[tuple[str, str, str]]:
