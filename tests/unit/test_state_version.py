@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -161,3 +163,39 @@ def test_an_agent_upgrades_the_state_of_before_and_keeps_its_custody(
     assert told(state) == NOW
     assert numbers(state / "custody") == [1, 2]
     assert read(state / "custody").incarnation > 7
+
+
+def test_a_reload_that_is_asked_for_during_a_start_comes_after_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ropewalk: Run
+) -> None:
+    """Unheard, SIGHUP would end the process; service managers reload whenever they are told."""
+    told: list[str] = []
+
+    class Starting:
+        port = 1
+
+        def __init__(self, orders: Orders, say: object) -> None:
+            pass
+
+        async def start(self) -> None:
+            os.kill(os.getpid(), signal.SIGHUP)
+            await asyncio.sleep(0.05)
+            told.append("started")
+
+        def reload(self) -> None:
+            told.append("reloaded")
+            os.kill(os.getpid(), signal.SIGTERM)
+
+        async def stop(self) -> None:
+            told.append("stopped")
+
+        def summary(self) -> dict[str, int]:
+            return {"custody": 0}
+
+    monkeypatch.setattr(process, "AgentProcess", Starting)
+    monkeypatch.setenv("RW_KEY", "0123456789abcdef")
+    (tmp_path / "pair.yaml").write_text(PAIR, "utf-8")
+    state = tmp_path / "state"
+    where = ("--broker", "east", "--state", state, "--key", "env:RW_KEY")
+    assert ropewalk("agent", tmp_path / "pair.yaml", *where).code == 0
+    assert told == ["started", "reloaded", "stopped"]

@@ -117,8 +117,12 @@ async def _run(orders: "Orders", *, quiet: bool) -> dict[str, Any]:
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
     for one in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(one, stop.set)
+    early: list[bool] = []  # unheard, it would end the process: a first start takes seconds
+    loop.add_signal_handler(signal.SIGHUP, early.append, True)
     await process.start()
     loop.add_signal_handler(signal.SIGHUP, process.reload)
+    if early:
+        process.reload()
     _say(f"{orders.broker}: agent is at work; status at http://{orders.host}:{process.port}/status")
     await stop.wait()
     await process.stop()
