@@ -11,6 +11,7 @@ from ropewalk.report.filed.words import count, figure, plain
 from ropewalk.report.tables import summary_of
 
 FEW = 6
+MAKES = {"nats": "NATS", "mosquitto": "Mosquitto", "rabbitmq": "RabbitMQ"}
 
 
 def described(federation: Federation, weak: Collection[str] = ()) -> Section:
@@ -24,7 +25,7 @@ def described(federation: Federation, weak: Collection[str] = ()) -> Section:
     blocks += [_brokers(federation), *_between(federation), *_topics(federation)]
     blocks += _grounds(federation)
     makes = Counter(one.make for one in federation.brokers.values())
-    told = ", ".join(f"{count} {make}" for make, count in sorted(makes.items()))
+    told = ", ".join(f"{number:,} {MAKES[make]}" for make, number in sorted(makes.items()))
     sites = f" at {len(federation.sites)} sites" if federation.sites else ""
     says = f"{told}{sites}."
     # Pairs are those that were verified: they are told where that is.

@@ -13,7 +13,7 @@ from ropewalk.report.filed.blocks import Drawing
 
 WIDTH, LEAST_HEIGHT, MOST_HEIGHT = 480.0, 170.0, 440.0
 MARGIN = 34.0
-MOST_DRAWN, MOST_NAMED = 1000, 60
+MOST_DRAWN, MOST_NAMED, CROWD = 1000, 60, 24
 NODE = 6.0
 LETTER = 5.4
 """Width of a letter of a name, about."""
@@ -71,8 +71,7 @@ def _by_hops(federation: Federation) -> Floats:
     """Places whose distances are like the numbers of hops (stress majorization, Gansner 2004)."""
     far = _hops(federation)
     n = len(far)
-    turn = 2 * np.pi * np.arange(n) / max(n, 1)
-    at = np.column_stack([np.cos(turn), np.sin(turn)]) * max(float(far.max()), 1.0) / 2
+    at = _scaled(far)
     weight = 1 / np.maximum(far, 1.0) ** 2
     np.fill_diagonal(weight, 0.0)
     for _ in range(120 if n > 1 else 0):
@@ -81,6 +80,19 @@ def _by_hops(federation: Federation) -> Floats:
         wanted = at[None] + step * (far / apart)[..., None]
         at = (weight[..., None] * wanted).sum(1) / weight.sum(1)[:, None]
     return np.asarray(at)
+
+
+def _scaled(far: Floats) -> Floats:
+    """Where to start: classical scaling, a little apart so that what lies together can part."""
+    n = len(far)
+    centred = np.eye(n) - 1 / n
+    values, vectors = np.linalg.eigh(-0.5 * centred @ far**2 @ centred)
+    vectors *= np.where(vectors[np.abs(vectors).argmax(0), range(n)] < 0, -1.0, 1.0)
+    at = np.zeros((n, 2))
+    for column in range(min(2, n)):
+        at[:, column] = vectors[:, -1 - column] * np.sqrt(max(values[-1 - column], 0.0))
+    turn = 2.4 * np.arange(n)
+    return np.asarray(at + 0.05 * np.column_stack([np.cos(turn), np.sin(turn)]))
 
 
 def _hops(federation: Federation) -> Floats:
@@ -162,12 +174,15 @@ def _brokers(federation: Federation, at: Floats, weak: Collection[str]) -> list[
     named = len(federation.brokers) <= MOST_NAMED
     marks = []
     for (x, y), (name, one) in zip(at.tolist(), federation.brokers.items(), strict=True):
-        kind = f"broker {one.make}{' weak' if name in weak else ''}"
-        mark = f'<g class="{kind}"><title>{escape(name)}</title>{_shape(one.make, x, y)}'
+        kind = f"broker {one.make}{' many' if len(federation.brokers) > CROWD else ''}"
+        mark = f'<g class="{kind}"><title>{escape(name)}</title>'
+        if name in weak:
+            mark += f'<circle class="halo" cx="{x:.1f}" cy="{y:.1f}" r="{NODE + 5:.1f}"/>'
+        mark += _shape(one.make, x, y)
         if named:
             half = len(name) * LETTER / 2
             middle = min(max(x, half + 2), max(WIDTH - half - 2, half + 2))
-            mark += f'<text x="{middle:.1f}" y="{y + NODE + 12:.1f}">{escape(name)}</text>'
+            mark += f'<text x="{middle:.1f}" y="{y + NODE + 15:.1f}">{escape(name)}</text>'
         marks.append(f"{mark}</g>")
     return marks
 

@@ -161,11 +161,11 @@ def replayed(ran: Ran, status: Status) -> Section:
     worst = max(brokers, key=lambda row: float(row["observed"]))
     predicted = max(brokers, key=lambda row: float(row["predicted"]))
     glance = (
-        Figure("observed in the trace", percent(worst["observed"]), f"highest: {worst['broker']}"),
-    )
-    figures = (
         Figure("highest predicted", percent(predicted["predicted"]), predicted["broker"]),
         Figure("highest observed", percent(worst["observed"]), worst["broker"]),
+    )
+    figures = (
+        *glance,
         Figure("windows", count(one["windows"]), f"of {one['window_s']:g} s, {one['peak']}"),
         Figure("messages", count(one["messages"])),
     )
@@ -174,6 +174,10 @@ def replayed(ran: Ran, status: Status) -> Section:
         f" {plural(len(brokers), 'broker')}."
     )
     title = "Predicted against observed risk"
+    if "placement" in one:
+        title += {"today": ", before the plan"}.get(one["placement"], ", with the plan")
+    if one.get("delivered"):
+        says += " Load is what brokers handed to clients, wherever the plan has it."
     blocks: list[Block] = [
         Figures(figures),
         chart,

@@ -1,6 +1,7 @@
 """Plans: what each broker's risk was and will be, moves, and how near to the best they come."""
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from ropewalk.placement.judge import percent
@@ -23,7 +24,7 @@ from ropewalk.report.verification import plural
 
 def planned(one: PlanFile) -> Section:
     """A plan file."""
-    return plan_section(one.plan, one.file, f"Plan {one.file}")
+    return plan_section(one.plan, one.file, f"Plan {Path(one.file).name}")
 
 
 def plan_section(plan: Mapping[str, Any], file: str, title: str, command: str = "") -> Section:

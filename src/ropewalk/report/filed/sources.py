@@ -46,13 +46,15 @@ def every(role: str, path: Path) -> Iterator[Input]:
 def of_federation(federation: Federation) -> Iterator[Input]:
     """The files that say what a federation is: its own, or brokers' own, and its protocols."""
     own = Path(federation.source.file)
+    inside = own.is_dir() and not (own / "federation.yaml").exists()
     written = [_file(one.written) for one in federation.brokers.values()]
     written += [_file(one.written) for one in federation.bridges]
     written += [_file(one.written) for one in federation.topics.values()]
     protocols = [own.parent / one for one in federation.protocols.values()]
-    yield from _each("federation", [own] if own.exists() else [])
+    yield from _each("broker's own file" if inside else "federation", [own])
     native = (Path(one) for one in sorted({one for one in written if one}))
-    yield from _each("broker's own file", (one for one in native if one != own))
+    others = (one for one in native if one != own and own not in one.parents)
+    yield from _each("broker's own file", others)
     yield from _each("protocol", protocols)
 
 

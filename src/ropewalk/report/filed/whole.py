@@ -1,7 +1,9 @@
 """The whole report: every section in its chapter, the verdict over all, the form for programs."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from ropewalk.findings import Finding
@@ -99,7 +101,16 @@ def report_of(found: Gathered) -> Report:
     sections += _documents(found)
     in_order = list(CHAPTERS)
     sections.sort(key=lambda one: in_order.index(one.chapter))
+    sections = list(_told_apart(sections))
     return Report(found.title, found.federation.name, tuple(sections), found.making, found.inputs)
+
+
+def _told_apart(sections: Sequence[Section]) -> Iterator[Section]:
+    """Sections of one title are told apart by the files that they are made of."""
+    titles = Counter(one.title for one in sections)
+    for one in sections:
+        several = titles[one.title] > 1 and one.file
+        yield replace(one, title=f"{one.title} ({Path(one.file).name})") if several else one
 
 
 def _documents(found: Gathered) -> Sequence[Section]:
