@@ -52,6 +52,10 @@ class Desk:
             return replace(self, text=text, faults=error.findings)
         return replace(self, text=text, federation=federation, faults=())
 
+    def kept(self) -> "Desk":
+        """The desk once its text has been saved."""
+        return replace(self, saved=self.text)
+
     @staticmethod
     def of(*, text: str, file: str) -> "Desk":
         """A desk with a text that loads; FederationError for one that does not."""

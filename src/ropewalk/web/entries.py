@@ -30,9 +30,9 @@ def entry_of(federation: Federation, section: Section, key: Key) -> dict[str, An
 
 
 def with_entry(text: str, federation: Federation, section: Section, key: Key, entry: Entry) -> str:
-    """The text with an entry changed, added (a name, or a number past the last link) or gone.
+    r"""The text with an entry changed, added (a name, or a number past the last link) or gone.
 
-    >>> text = "federation: f\\nbrokers:\\n  a: {}  # first\\n  b: {}\\n"
+    >>> text = "federation: f\nbrokers:\n  a: {}  # first\n  b: {}\n"
     >>> print(with_entry(text, loads(text), "brokers", "b", {"make": "rabbitmq"}), end="")
     federation: f
     brokers:

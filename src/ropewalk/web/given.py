@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ropewalk.web.desk import Desk
+from ropewalk.web.watcher import Watcher
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
@@ -25,3 +26,7 @@ class Given:
     """A fleet's agents by broker: HOST:PORT of their HTTP."""
     agents_token: str = ""
     """What these agents want to be shown."""
+    protocols: tuple[Path, ...] = ()
+    """Protocol files to look at beside the federation's own."""
+    watcher: Watcher | None = None
+    """Who follows the agents; made when the console starts."""

@@ -76,6 +76,7 @@ export default {
       this.canvas = L.canvas({ padding: 0.3 });
       this.map.createPane("land").style.zIndex = 150;
       this.map.on("click", (e) => this.clicked(e));
+      this.map.on("zoomend", () => this.names && this.spaceNames());
       this.fit();
       this.draw();
     },
@@ -143,10 +144,12 @@ export default {
         });
       });
       this.paths.forEach((line) => line.remove());
-      this.paths = (paint.paths ?? []).map(({ nodes, kind }) => L.polyline(nodes.map((b) => this.place(b)), {
+      const lower = (a, b) => (b.kind === "before") - (a.kind === "before"); // what was lies below what is
+      this.paths = [...(paint.paths ?? [])].sort(lower).map(({ nodes, at, kind }) => L.polyline(at && this.onMap() ? at : nodes.map((b) => this.place(b)), {
         renderer: this.canvas, interactive: false, color: look[kind], weight: kind === "before" ? 7 : 4.5,
         opacity: kind === "before" ? 0.55 : 0.95, dashArray: kind === "alternate" ? "9 6" : null,
       }).addTo(this.map));
+      this.links.forEach((line, i) => ofLinks[i] === "down" && line.bringToFront());
       this.brokers.forEach((dot) => dot.bringToFront());
       this.nameBrokers(ofBrokers, paint);
     },
@@ -155,13 +158,31 @@ export default {
         ? new Set(this.told.scene.brokers.keys())
         : new Set([...Object.keys(ofBrokers).map(Number), ...(paint.paths ?? []).flatMap(({ nodes }) => nodes)].slice(0, NAMED));
       for (const [i, tip] of this.names) if (!wanted.has(i)) { tip.remove(); this.names.delete(i); }
-      for (const i of wanted) {
+      const first = [...wanted].sort((a, b) => (b in ofBrokers) - (a in ofBrokers));
+      for (const i of first) {
         if (this.names.has(i)) continue;
         const label = document.createElement("span"); // a name is text, whatever it looks like
         label.textContent = this.told.scene.brokers[i];
         const tip = L.tooltip({ permanent: true, direction: "right", offset: [7, 0], className: "rw-name" })
           .setLatLng(this.place(i)).setContent(label).addTo(this.map);
         this.names.set(i, tip);
+      }
+      this.spaceNames(first);
+    },
+    // Names that would lie over another name, or over a broker, are left out until there is room.
+    spaceNames(order) {
+      this.nameOrder = order ?? this.nameOrder ?? [];
+      const taken = this.told.scene.brokers.length > 300 ? [] : this.told.scene.brokers.map((_, i) => {
+        const { x, y } = this.map.latLngToContainerPoint(this.place(i));
+        return [x - 5, y - 5, x + 5, y + 5, i];
+      });
+      for (const i of this.nameOrder) {
+        const tip = this.names.get(i), at = this.map.latLngToContainerPoint(this.place(i));
+        const wide = 6.4 * this.told.scene.brokers[i].length;
+        const box = [at.x + 8, at.y - 7, at.x + 12 + wide, at.y + 7, i];
+        const hit = taken.some((o) => o[4] !== i && o[0] < box[2] && box[0] < o[2] && o[1] < box[3] && box[1] < o[3]);
+        tip.setOpacity(hit ? 0 : 1);
+        if (!hit) taken.push(box);
       }
     },
     // --- what was clicked -----------------------------------------------------------------

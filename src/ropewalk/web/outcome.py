@@ -174,7 +174,7 @@ def outcome_of(federation: Federation, failed: tuple[str, ...]) -> Outcome:
     >>> from ropewalk import generate
     >>> outcome = outcome_of(generate("three-broker"), ("b1--b2",))
     >>> outcome.fates, outcome.colour, outcome.way("b1", "b2").after
-    ({'delivered': 6}, 2, ('b1', 'b3', 'b2'))
+    ({'delivered': 3}, 2, ('b1', 'b3', 'b2'))
     """
     failure = "+".join(failed) or "none"
     result = verify(federation, failures=[failure])

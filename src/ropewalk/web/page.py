@@ -16,8 +16,11 @@ from ropewalk.web.given import Given
 from ropewalk.web.map import NetworkMap, Paint
 from ropewalk.web.outcome import Outcome, outcome_of
 from ropewalk.web.scene import Scene, scene_of
+from ropewalk.web.verdict import Verdict, verified
 
-What = Literal["desk", "failed", "region", "picked"]
+What = Literal["desk", "verdict", "failed", "region", "picked"]
+REROUTED = 3
+"""So many pairs are drawn when something fails; the others are a click away."""
 Listener = Callable[[], Awaitable[None] | None]
 
 
@@ -27,6 +30,8 @@ class Shown:
 
     paths: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """Kind of look (after, before, primary, alternate, witness) and brokers in order."""
+    lines: tuple[tuple[str, tuple[tuple[float, float], ...]], ...] = ()
+    """Kind of look and places in degrees: ways through the underlay."""
     brokers: dict[str, str] = field(default_factory=dict)
     """Looks by broker: ok, suspect, down, witness, hot."""
     links: dict[str, str] = field(default_factory=dict)
@@ -44,6 +49,7 @@ class Console:
         self.scene: Scene = scene_of(self.desk.federation)
         self.failed: tuple[str, ...] = ()
         self.outcome: Outcome | None = None
+        self.verdict: Verdict | None = None
         self.region: dict[str, float] | None = None
         self.picked: tuple[str, str] | None = None
         """The last thing that was clicked: broker or link, and its name."""
@@ -73,10 +79,25 @@ class Console:
             known = {*self.scene.links, *self.scene.brokers}
             self.failed = tuple(one for one in self.failed if one in known)
             self.shown = Shown()
+            self.verdict = None
             if self.map is not None:
                 self.map.set_scene(self.scene)
-            await self.set_failed(self.failed)
         await self.tell("desk")
+        if desk.federation is not before.federation:
+            await self.set_failed(self.failed)
+            await self.verify()
+
+    async def verify(self) -> None:
+        """Look at the federation under every failure that it is to stand."""
+        federation = self.desk.federation
+        try:
+            verdict = await run.io_bound(verified, federation)
+        except RopewalkError as error:
+            ui.notify(str(error), type="negative")
+            return
+        if federation is self.desk.federation:  # somebody may have typed on meanwhile
+            self.verdict = verdict
+            await self.tell("verdict")
 
     async def set_failed(self, failed: Iterable[str]) -> None:
         """Other things are down: find out what that does, and show it."""
@@ -90,9 +111,11 @@ class Console:
         except RopewalkError as error:
             ui.notify(str(error), type="negative")
             return
-        if asked == self._asked:  # somebody may have clicked on while it was computed
+        if (
+            outcome is not None and asked == self._asked
+        ):  # somebody may have clicked on while it was computed
             self.outcome = outcome
-            self.paint()
+            self.show(rerouted(outcome))
             await self.tell("failed")
 
     async def set_region(self, region: dict[str, float] | None) -> None:
@@ -158,6 +181,7 @@ class Console:
             paint["paths"].append({"nodes": nodes, "kind": kind})
             for node in nodes:
                 paint["brokers"].setdefault(node, "broker")
+        paint["paths"] += [{"nodes": [], "at": at, "kind": kind} for kind, at in self.shown.lines]
         if self.with_load and self.outcome is not None:
             load = self.outcome.load
             paint["load"] = {
@@ -168,7 +192,19 @@ class Console:
 
     def _name(self, one: dict[str, Any]) -> str:
         names = self.scene.links if one["kind"] == "link" else self.scene.brokers
-        return names[one["id"]]
+        return names[int(one["id"])]
+
+
+def rerouted(outcome: Outcome) -> Shown:
+    """The first pairs that go another way now, each with the way it went."""
+    moved = [way for way in outcome.ways if way.changed and way.fate == "delivered"][:REROUTED]
+    return Shown(
+        paths=tuple(
+            (kind, path)
+            for way in moved
+            for kind, path in (("before", way.before), ("after", way.after))
+        )
+    )
 
 
 def _looked_at(federation: Any, failed: tuple[str, ...]) -> Outcome:

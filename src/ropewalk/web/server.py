@@ -2,10 +2,11 @@
 
 import socket
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import uvicorn
 from fastapi import FastAPI, Request, Response
+from fastapi.responses import PlainTextResponse, StreamingResponse
 from nicegui import ui
 
 from ropewalk.agent.web import is_loopback
@@ -14,9 +15,11 @@ from ropewalk.web.frame import build
 from ropewalk.web.gate import MAY_CHANGE, Gate
 from ropewalk.web.given import Given
 from ropewalk.web.land import land_json
+from ropewalk.web.watcher import watcher_of
 
 WEBSOCKET_BYTES = 4 << 20
 DAY_S = 86_400
+FRESH = {"cache-control": "no-store"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +46,7 @@ def serve(given: Given, address: Address, *, started: Callable[[str], None]) -> 
     shown = f"[{address.host}]" if ":" in address.host else address.host
     gate = Gate(application(given), token=address.token, open_to_read=address.local)
     config = uvicorn.Config(
-        gate,  # type: ignore[arg-type]
+        gate,
         log_level="warning",
         access_log=False,
         proxy_headers=False,
@@ -61,10 +64,20 @@ def serve(given: Given, address: Address, *, started: Callable[[str], None]) -> 
 def application(given: Given) -> FastAPI:
     """The pages and files of a console."""
     app = FastAPI(title="Ropewalk", docs_url=None, redoc_url=None, openapi_url=None)
+    watcher = watcher_of(given.desk.federation, given.lab, given.agents, given.agents_token)
+    given = replace(given, watcher=watcher)
 
     @app.get("/land.json")
     def land() -> Response:
         return Response(land_json(), media_type="application/json", headers=_cached(DAY_S))
+
+    @app.get("/live")
+    def live() -> Response:
+        if watcher is None:
+            return PlainTextResponse("nothing is watched: give --lab or --agent\n", 404)
+        if watcher.full:
+            return PlainTextResponse("too many listen already\n", 503)
+        return StreamingResponse(watcher.events(), media_type="text/event-stream", headers=FRESH)
 
     def page(request: Request) -> None:
         build(given, may_change=bool(request.scope.get(MAY_CHANGE)))

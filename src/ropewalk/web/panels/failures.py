@@ -1,11 +1,13 @@
 """What is failed: the colour, where messages go now, topics that are lost, load that moves."""
 
+from typing import Any
+
 from nicegui import ui
 
 from ropewalk.web.outcome import Outcome
 from ropewalk.web.page import Console, Shown
 
-COLUMNS = [
+COLUMNS: list[dict[Any, Any]] = [
     {"name": "pair", "label": "pair", "field": "pair", "align": "left", "sortable": True},
     {"name": "topics", "label": "topics", "field": "topics", "align": "left"},
     {"name": "route", "label": "route", "field": "route", "align": "left", "classes": "rw-wrap"},
@@ -37,9 +39,9 @@ def _chips(console: Console) -> None:
         if not console.failed:
             ui.label("Nothing is failed. Click links or brokers on the map, several at once.")
         for name in console.failed:
-            ui.chip(name, icon="flash_off", color="negative", removable=True).props(
-                "dense outline"
-            ).mark(f"failed-{name}").on_value_change(
+            ui.chip(
+                name, icon="flash_off", color="red-9", text_color="white", removable=True
+            ).props("dense").mark(f"failed-{name}").on_value_change(
                 lambda _, n=name: console.set_failed(one for one in console.failed if one != n)
             )
         if console.failed:

@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
-from nicegui import run, ui
+from nicegui import ui
 
-from ropewalk.errors import RopewalkError
 from ropewalk.findings import Finding, rules
 from ropewalk.web.page import Console, Shown
-from ropewalk.web.verdict import Verdict, verified, witness_of
+from ropewalk.web.verdict import witness_of
 
 LOOKS = {
     "error": ("error", "negative"),
@@ -19,40 +18,32 @@ MOST = 100
 
 
 def findings_panel(console: Console) -> None:
-    """Build it; it looks at the federation again whenever its text changes."""
-    state: dict[str, Verdict | None] = {"verdict": None}
+    """Build it."""
 
     @ui.refreshable
     def told() -> None:
-        if console.desk.faults:
-            ui.label("The text is not valid (the map shows the last that was):").classes("rw-bad")
-            _list(console, console.desk.faults)
-            return
-        verdict = state["verdict"]
-        if verdict is None:
-            ui.spinner()
-            return
-        ui.label(verdict.words).classes("rw-good" if verdict.ok else "rw-bad").mark("verdict")
-        ui.label(verdict.scope).classes("text-caption")
-        _list(console, verdict.findings)
-
-    async def look() -> None:
-        if console.desk.faults:
-            told.refresh()
-            return
-        federation = console.desk.federation
-        try:
-            verdict = await run.io_bound(verified, federation)
-        except RopewalkError as error:
-            ui.notify(str(error), type="negative")
-            return
-        if federation is console.desk.federation:
-            state["verdict"] = verdict
-            told.refresh()
+        verdict_lines(console)
+        if console.desk.loaded and console.verdict is not None:
+            ui.label(console.verdict.scope).classes("text-caption")
+            _list(console, console.verdict.findings)
 
     told()
-    console.on("desk", look)
-    ui.timer(0.1, look, once=True)
+    console.on("desk", told.refresh)
+    console.on("verdict", told.refresh)
+
+
+def verdict_lines(console: Console) -> None:
+    """The verdict in a line, or what is wrong with the text; where it is being looked at, so."""
+    if not console.desk.loaded:
+        ui.label("The text is not valid; the map shows the last that was.").classes("rw-bad")
+        _list(console, console.desk.faults)
+    elif console.verdict is None:
+        with ui.row().classes("items-center gap-2"):
+            ui.spinner(size="sm")
+            ui.label("Verifying ...")
+    else:
+        good = "rw-good" if console.verdict.ok else "rw-bad"
+        ui.label(console.verdict.words).classes(good).mark("verdict")
 
 
 def _list(console: Console, findings: Sequence[Finding]) -> None:
