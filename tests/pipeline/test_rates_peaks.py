@@ -114,7 +114,7 @@ def test_one_wrong_clock_does_not_fill_the_memory() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"kind": "rush"}, "write busiest, quantile or all"),
+        ({"kind": "rush"}, "write busiest, quantile, between or all"),
         ({"hours": 0}, "from 1 to 24"),
         ({"quantile": 1.5}, "from 0 to 1"),
     ],

@@ -1,9 +1,11 @@
 """An agent's seat in the council: what it proposes there, and what it does when it is decided."""
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 from ropewalk.agent.moving import Movers
-from ropewalk.agent.policies import Proposer, policies_of
+from ropewalk.agent.policies import Proposer, moves_of, policies_of
+from ropewalk.agent.rehoming import Rehoming
 from ropewalk.agent.relief import Relief
 from ropewalk.agent.takeover import Takeovers
 from ropewalk.federation.facts import Federation
@@ -12,6 +14,9 @@ from ropewalk.overlay.managing import Managing
 
 if TYPE_CHECKING:
     from ropewalk.agent.process import AgentProcess
+
+LOOK_S = 0.1
+"""Between two looks at the moves of a plan."""
 
 
 class Seat:
@@ -34,10 +39,23 @@ class Seat:
             hand=edge.hand,
             tell=agent.news.tell,
         )
+        self.rehoming = Rehoming(managing, orders.broker, hand=edge.hand, tell=agent.news.tell)
+        self._carrying_out: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._carrying_out.set_result(None)
 
     def propose(self, federation: Federation) -> None:
         """Read the policies; they are proposed as soon as this agent is the master."""
-        self.proposer.base = policies_of(federation, self._plan)
+        base = self.proposer.base = policies_of(federation, self._plan)
+        if base is not None and self._plan is not None:
+            self.rehoming.plan(base.version, moves_of(self._plan))
+            if self.rehoming.busy and self._carrying_out.done():
+                self._carrying_out = asyncio.get_running_loop().create_task(self._carry_out())
+
+    async def _carry_out(self) -> None:
+        """While a plan has moves that are not over."""
+        while self.rehoming.busy:
+            self.rehoming.look(self._edge.now_us / 1e6)
+            await asyncio.sleep(LOOK_S)
 
     def look(self) -> None:
         """Every second."""
@@ -47,8 +65,11 @@ class Seat:
 
     def status(self) -> dict[str, Any]:
         """For people who ask."""
-        return {**self.takeovers.status(), "moved_clients": self.movers.moved}
+        moves = {"plan": self.rehoming.version, "moves": self.rehoming.status()}
+        return {**self.takeovers.status(), "moved_clients": self.movers.moved, **moves}
 
     async def close(self) -> None:
         """Leave nothing running."""
+        self._carrying_out.cancel()
+        await asyncio.gather(self._carrying_out, return_exceptions=True)
         await self.movers.close()

@@ -330,7 +330,9 @@ class Edge:
 
     def subscribed(self, subscriber: str, pattern: str) -> None:
         """Clients want a pattern."""
-        self._witness.subscribed(subscriber, pattern)
+        managing = self.core.managing
+        stood = managing is not None and managing.carrying.expects(pattern)
+        self._witness.subscribed(subscriber, pattern, stood=stood)
         self.deliveries.returned(pattern)
         self.hand(Subscribed(subscriber, pattern))
 

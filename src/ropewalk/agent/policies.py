@@ -1,6 +1,7 @@
 """Failure policies that an agent lays before the council: of the plan, or of the federation file.
 
-A plan that `ropewalk place` wrote names its case base. Without one, the brokers' `takeover` lists
+A plan that `ropewalk place` wrote names its case base. Without one, or while its file is empty, the
+brokers' `takeover` lists
 say who takes the items of a broker that fails: the first of the list that is alive. An item's home
 is then the broker of its first subscriber; items whose home has no list stay where they are.
 """
@@ -8,9 +9,11 @@ is then the broker of its first subscriber; items whose home has no list stay wh
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import yaml
 
+from ropewalk.agent.rehoming import PlannedMove
 from ropewalk.errors import UsageError
 from ropewalk.federation.arrays import broker_of
 from ropewalk.federation.facts import Federation
@@ -24,8 +27,8 @@ AGAIN_S = 5.0
 
 def policies_of(federation: Federation, plan: Path | None) -> CaseBase | None:
     """The case base; None if nobody takes over anything. Raises UsageError for a bad plan."""
-    if plan is not None:
-        return _of_plan(plan)
+    if plan is not None and (found := _read(plan)) is not None:
+        return _of_plan(plan, found)
     homes = {item: home for item in federation.items if (home := _home(federation, item))}
     if not homes:
         return None
@@ -54,16 +57,44 @@ def _cases(federation: Federation, home: str, items: list[str]) -> Iterator[Case
             down.add(to)
 
 
-def _of_plan(plan: Path) -> CaseBase:
+def moves_of(plan: Path) -> tuple[PlannedMove, ...]:
+    """What a plan moves, in its order; nothing while its file is empty.
+
+    Raises UsageError for a bad plan.
+    """
+    found = _read(plan)
+    if found is None:
+        return ()
     try:
-        found = yaml.load(plan.read_text(encoding="utf-8"), yaml.BaseLoader)  # noqa: S506
+        rows = found.get("moves") or ()
+        return tuple(PlannedMove(one["item"], one["from"], one["to"]) for one in rows)
+    except (KeyError, TypeError, AttributeError):
+        raise _no_plan(plan) from None
+
+
+def _read(plan: Path) -> Any:
+    """A plan file without types; None while there is nothing in it."""
+    try:
+        return yaml.load(plan.read_text(encoding="utf-8"), yaml.BaseLoader)  # noqa: S506
+    except OSError as error:
+        raise UsageError(f"{plan}: cannot be read: {error.strerror}") from None
+    except (yaml.YAMLError, UnicodeDecodeError):
+        raise _no_plan(plan) from None
+
+
+def _no_plan(plan: Path) -> UsageError:
+    return UsageError(f"{plan}: no plan: `ropewalk place FILE -o {plan}` writes one")
+
+
+def _of_plan(plan: Path, found: Any) -> CaseBase:
+    try:
         named = found["policies"]
         beside = plan.with_name(named["file"])
         base = CaseBase.of(json.loads(beside.read_text(encoding="utf-8")))
     except OSError as error:
         raise UsageError(f"{error.filename}: cannot be read: {error.strerror}") from None
-    except (yaml.YAMLError, KeyError, TypeError, ValueError):
-        raise UsageError(f"{plan}: no plan: `ropewalk place FILE -o {plan}` writes one") from None
+    except (KeyError, TypeError, ValueError):
+        raise _no_plan(plan) from None
     if base.version != named.get("version"):
         raise UsageError(f"{beside}: not the policies that {plan} was written with: make it anew")
     return base

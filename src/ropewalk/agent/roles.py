@@ -47,8 +47,8 @@ class Witness(Protocol):
     def delivered(self, deliveries: Sequence[Deliver]) -> None:
         """Messages that the broker has for its clients."""
 
-    def subscribed(self, subscriber: str, pattern: str) -> None:
-        """A client subscribes."""
+    def subscribed(self, subscriber: str, pattern: str, *, stood: bool = False) -> None:
+        """A client subscribes; `stood`: it did elsewhere, and what came since is kept here."""
 
     def confirmed(self, subscriber: str, pattern: str) -> None:
         """Every origin that can be reached knows of it."""

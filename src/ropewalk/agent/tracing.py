@@ -241,13 +241,21 @@ class Tracer:
 
     # --- clients ----------------------------------------------------------------------------
 
-    def subscribed(self, subscriber: str, pattern: str, *, durable: bool = False) -> None:
-        """A client asked for a pattern."""
+    def subscribed(
+        self, subscriber: str, pattern: str, *, durable: bool = False, stood: bool = False
+    ) -> None:
+        """A client asked for a pattern.
+
+        `stood`: its subscription stood elsewhere, and what came since is kept for it here. When it
+        began is then not known here, so only that it is confirmed is a row.
+        """
         if subscriber == pattern:
             self._anonymous.add(pattern)
         client = self._client(subscriber)
         self._open[client, pattern] = None
         self._open_changed = True
+        if stood:
+            return
         what = {"topic": pattern, "client": client}
         self._row("subscribe", what | ({"durable": True} if durable else {}))
 

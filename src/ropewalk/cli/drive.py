@@ -27,6 +27,10 @@ def drive(
     rate: Annotated[
         float, typer.Option(min=0, help="Messages/s of each publisher; 0: as fast as possible.")
     ] = 1000,
+    bursts: Annotated[
+        Path | None,
+        typer.Option(help="A file of topics that burst together: rates that change, not --rate."),
+    ] = None,
     seconds: Annotated[float, typer.Option(min=0.001, help="How long to publish.")] = 10,
     size: Annotated[int, typer.Option(min=24, help="Bytes of each payload.")] = 100,
     fault: Annotated[
@@ -63,6 +67,7 @@ def drive(
     with contract("lab drive", as_json=as_json):
         from ropewalk.agent.drive import DrivePlan, findings_of
         from ropewalk.agent.drive import drive as driven
+        from ropewalk.agent.drive.bursts import load_bursts
         from ropewalk.federation.loading import MAX_YAML_MB
         from ropewalk.report.driving import driving_text, summary_of
 
@@ -71,6 +76,7 @@ def drive(
             federation=load_from(file, max_mb=MAX_YAML_MB),
             rate_msgs_s=rate,
             seconds=seconds,
+            bursts=load_bursts(bursts) if bursts is not None else None,
             size_bytes=size,
             mode=mode,
             fast=fast,

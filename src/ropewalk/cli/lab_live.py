@@ -4,6 +4,7 @@ import asyncio
 import json
 import signal
 import sys
+import time
 from collections.abc import Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -27,6 +28,7 @@ LOOK_S = 0.5
 def add_to(app: typer.Typer) -> None:
     """Add the commands to `ropewalk lab`."""
     app.command("up")(up)
+    app.command("plan")(plan)
     app.command("status")(status)
     app.command("down")(down)
 
@@ -54,6 +56,37 @@ def up(
 
         federation = load_from(path, max_mb=MAX_YAML_MB)
         asyncio.run(_run(federation, folder, seconds, keep=keep, as_json=as_json))
+
+
+def plan(
+    path: Annotated[Path, typer.Argument(help="A plan that `ropewalk place FILE -o` wrote.")],
+    folder: Dir = HERE,
+    wait: Annotated[
+        float, typer.Option(min=0, help="Seconds to wait until all items are where they belong.")
+    ] = 120,
+    as_json: Json = False,
+) -> None:
+    """Have the agents of a running lab carry out a plan: items move, with their clients.
+
+    Nothing is lost by it; clients are disconnected and go to the next server of their lists. The
+    lab's federation file then says where the clients are.
+    """
+    with contract("lab plan", as_json=as_json):
+        from ropewalk.agent.lab.control import order
+        from ropewalk.placement.plan_file import plan_in
+        from ropewalk.report.lab import plan_findings, plan_text
+
+        plan_in(path)
+        begun = time.monotonic()
+        told = order(folder, {"do": "plan", "file": str(path.resolve())})["plan"]
+        with progress("moving items"):
+            while not told["over"] and time.monotonic() - begun < wait:
+                time.sleep(LOOK_S / 2)
+                told = order(folder, {"do": "status"})["lab"]["plan"]
+        told["seconds"] = round(time.monotonic() - begun, 3)
+        outcome, findings = plan_findings(told, str(path))
+        document = Document("lab plan", outcome, told, findings)
+        finish(document, as_json=as_json, text=plan_text(told))
 
 
 def status(folder: Dir = HERE, as_json: Json = False) -> None:

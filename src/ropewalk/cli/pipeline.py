@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ropewalk.cli import latencies, spread, stream
+from ropewalk.cli import jobs, latencies, spread, stream
 from ropewalk.cli.contract import Json, contract, finish, progress
 from ropewalk.cli.files import load_from
 from ropewalk.cli.spark import Master, Remote, started, work_of
@@ -46,7 +46,10 @@ Traces = Annotated[
 Window = Annotated[float, typer.Option("--window-s", help="Length of a window, in seconds.")]
 Peak = Annotated[
     str,
-    typer.Option(help="Which windows count: busiest:1 (hours of each day), quantile:0.95, all."),
+    typer.Option(
+        help="Which windows count: busiest:1 (hours of each day), quantile:0.95, all, or"
+        " between:FROM..UNTIL (seconds since 1970)."
+    ),
 ]
 Precision = Annotated[
     Literal["float32", "float64"], typer.Option(help="Numbers of the covariance matrix.")
@@ -197,6 +200,7 @@ def all_(
         _finish("pipeline all", outcome, summary, all_text(summary, folder), findings, as_json)
 
 
+app.command("jobs", hidden=True)(jobs.jobs)
 app.command("latency")(latencies.latency)
 app.command("survive")(spread.survive)
 app.command("tables")(spread.tables)
@@ -257,11 +261,14 @@ def peak_rule(text: str) -> Any:
             return PeakRule("busiest", hours=int(value or 1))
         if kind == "quantile":
             return PeakRule("quantile", quantile=float(value or 0.95))
+        if kind == "between":
+            begin, end = (round(float(one) * 1e9) for one in value.split(".."))
+            return PeakRule("between", from_ns=begin, until_ns=end)
     except ValueError:
-        raise UsageError(f"--peak {text}: {value!r} is no number") from None
+        raise UsageError(f"--peak {text}: {value!r} is not what it takes") from None
     if kind == "all" and not value:
         return PeakRule("all")
-    raise UsageError(f"--peak {text}: write busiest:HOURS, quantile:Q or all")
+    raise UsageError(f"--peak {text}: write busiest:HOURS, quantile:Q, between:FROM..UNTIL or all")
 
 
 def _calibrate(spark: "SparkSession", work: "Work", runs: Path | None) -> dict[str, Any]:

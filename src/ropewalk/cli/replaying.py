@@ -1,5 +1,6 @@
 """`ropewalk place replay`: what a plan predicts beside what the trace shows."""
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from ropewalk.errors import UsageError
@@ -7,6 +8,7 @@ from ropewalk.errors import UsageError
 if TYPE_CHECKING:
     from ropewalk.pipeline.folders import Work
     from ropewalk.pipeline.rates.peaks import PeakRule
+    from ropewalk.pipeline.rates.stats import Stats
     from ropewalk.pipeline.session import SparkSession
     from ropewalk.placement.inputs import Input
     from ropewalk.placement.problems import Ints
@@ -19,11 +21,16 @@ def replayed(
     place: "Ints",
     model: str,
     rule: "PeakRule",
+    *,
+    delivered: bool = False,
 ) -> dict[str, Any]:
     """Predicted and observed overloads of each broker.
 
+    Observed is what brokers would have had to do under the placement; `delivered`: what they did.
+
     The interval is one for all brokers together: 95 % for the federation, more for each.
     """
+    from ropewalk.pipeline.observed import observed
     from ropewalk.pipeline.rates.stats import load_stats
     from ropewalk.pipeline.replay import replay
     from ropewalk.pipeline.store import open_store
@@ -40,17 +47,24 @@ def replayed(
     }
     store = open_store(work.store)
     level = 1 - 0.05 / len(problem.brokers)
-    seen = replay(
-        spark,
-        store,
-        {topic: broker for topic, (broker, _) in where.items()},
-        {(broker, topic): 1e6 * cost for topic, (broker, cost) in where.items()},
-        dict(zip(problem.brokers, map(float, problem.limit), strict=True)),
-        window_s=stats.window_s,
-        peak=rule,
-        names=store.names("topic"),
-        level=level,
-    )
+    limits = dict(zip(problem.brokers, map(float, problem.limit), strict=True))
+    if delivered:
+        work_us = _work_us(found, stats)
+        seen = observed(
+            spark, store, work_us, limits, window_s=stats.window_s, peak=rule, level=level
+        )
+    else:
+        seen = replay(
+            spark,
+            store,
+            {topic: broker for topic, (broker, _) in where.items()},
+            {(broker, topic): 1e6 * cost for topic, (broker, cost) in where.items()},
+            limits,
+            window_s=stats.window_s,
+            peak=rule,
+            names=store.names("topic"),
+            level=level,
+        )
     risks = {
         one.name.lower(): risk_of(margins(problem, place, one))
         for one in (Model.NORMAL, Model.LOGNORMAL)
@@ -68,6 +82,9 @@ def replayed(
                 "high": one.high,
                 "windows": one.windows,
                 "over": one.happened,
+                "mean": seen[name].mean,
+                "largest": seen[name].largest,
+                "limit": limits[name],
                 "confirmed": bool(one.low <= predicted <= one.high),
                 "text": f"{name}: predicted {predicted:.3g}, observed {one.share:.3g}"
                 f" ({one.low:.3g} to {one.high:.3g})",
@@ -78,10 +95,24 @@ def replayed(
         "level": level,
         "window_s": stats.window_s,
         "peak": rule.text,
+        "counted": "delivered" if delivered else "placed",
         "windows": seen.windows,
         "messages": seen.messages,
+        "anywhere": None if seen.anywhere is None else asdict(seen.anywhere),
         "confirmed": sum(one["confirmed"] for one in rows),
         "brokers": rows,
+    }
+
+
+def _work_us(found: "Input", stats: "Stats") -> dict[tuple[str, str], float]:
+    """What it costs each broker to hand out one message of each topic: a copy's share of all."""
+    problem, topics = found.problem, found.members.tocoo()
+    return {
+        (broker, stats.names[t]): 1e6
+        * float(problem.work_s[b, i])
+        / max(1.0, float(stats.replication[t]))
+        for t, i in zip(topics.row, topics.col, strict=True)
+        for b, broker in enumerate(problem.brokers)
     }
 
 

@@ -219,6 +219,10 @@ class Carrying(Leaving):
             self._deck.write(Emptied(item, leaving=False))
         self._leave(item)
 
+    def expects(self, pattern: str) -> bool:
+        """Whether something is kept here for a client that is to come with this subscription."""
+        return any(one.open and pattern in self.items[i] for i, one in self.berths.items())
+
     def subscribed(self, event: Subscribed) -> None:
         """A client subscribes: it may be one that has moved here."""
         self._note(event)

@@ -4,8 +4,8 @@ Rows are counted by plain Spark DataFrame operations, in another way than the ra
 it is a check of a plan that was made from rates. Windows without messages are zeros and count.
 """
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -87,11 +87,13 @@ class Replay:
     level: float
     messages: int
     """In the windows that count, with those of topics that are placed nowhere."""
-    unplaced: tuple[str, ...]
+    unplaced: tuple[str, ...] = ()
     """Topics with messages in the trace that are placed nowhere: their work is in no broker's."""
-    unplaced_messages: int
+    unplaced_messages: int = 0
     """Their messages in the windows that count."""
-    silent: tuple[str, ...]
+    anywhere: Share | None = None
+    """Windows in which at least one broker was above its limit."""
+    silent: tuple[str, ...] = ()
     """Topics that are placed and have no message in the trace."""
 
     def __getitem__(self, broker: str) -> Replayed:
@@ -129,40 +131,57 @@ def replay(
     window_ns = window_ns_of(window_s)
     _check(placement, work_us, limits)
     rows, called = _opened(spark, events, placement, names)
-    topics = _topics(rows)
+    topics = spans_of_topics(rows)
     brokers = sorted({*placement.values(), *limits})
     plan = _plan(topics, called, placement, work_us, brokers)
     work = work_by_window(rows, spark.createDataFrame(plan), window_ns).persist()
     try:
-        chosen = _chosen(work, topics, window_ns, peak or PeakRule())
-        found = _within(spark, work, chosen)
+        chosen = chosen_windows(work, topics, window_ns, peak or PeakRule())
+        found = loads_of(spark, work, chosen, brokers, limits, window_s, level)
     finally:
         work.unpersist()
     names_of = [called.get(topic, str(topic)) for topic in plan["topic"].to_pylist()]
     places = plan["broker"].to_numpy()
     lost = tuple(sorted(n for n, at in zip(names_of, places, strict=True) if at == NOWHERE))
-    loads = [
-        _replayed(
-            broker,
-            int((places == number).sum()),
-            _series(found, number, chosen),
-            window_s,
-            limits[broker],
-            level,
-        )
-        for number, broker in enumerate(brokers)
+    counted = tuple(
+        replace(one, topics=int((places == number).sum()))
+        for number, one in enumerate(found.brokers)
+    )
+    silent = tuple(sorted(set(placement) - set(names_of)))
+    return replace(found, brokers=counted, unplaced=lost, silent=silent)
+
+
+def loads_of(
+    spark: "SparkSession",
+    work: "DataFrame",
+    chosen: Peak,
+    brokers: Sequence[str],
+    limits: Mapping[str, float],
+    window_s: float,
+    level: float,
+) -> Replay:
+    """The loads of brokers, which are numbered in this order, over the windows that count."""
+    found = _within(spark, work, chosen)
+    work_ps = [_series(found, number, chosen) for number in range(len(brokers))]
+    loads = tuple(
+        _replayed(broker, series, window_s, limits[broker], level)
+        for broker, series in zip(brokers, work_ps, strict=True)
+    )
+    over = [
+        series > _most_ps(limits[broker], window_s)
+        for broker, series in zip(brokers, work_ps, strict=True)
     ]
+    share = np.sum(work_ps, axis=0) / (window_s * PS_PER_S)
     messages, of_broker = found["messages"].to_numpy(), found["broker"].to_numpy()
     return Replay(
-        tuple(loads),
+        loads,
         chosen.windows,
         window_s,
         chosen.rule.text,
         level,
         int(messages.sum()),
-        lost,
-        int(messages[of_broker == NOWHERE].sum()),
-        tuple(sorted(set(placement) - set(names_of))),
+        unplaced_messages=int(messages[of_broker == NOWHERE].sum()),
+        anywhere=share_of(np.any(over, axis=0), share, level=LEVEL),
     )
 
 
@@ -211,7 +230,7 @@ def _opened(
     return events, known | dict(names or {})
 
 
-def _topics(events: "DataFrame") -> pa.Table:
+def spans_of_topics(events: "DataFrame") -> pa.Table:
     """Of each topic, whether it has accepted and published rows, and its first and last time."""
     from pyspark.sql import functions as f
 
@@ -255,7 +274,7 @@ def _plan(
     return pa.Table.from_pylist(rows, schema=PLAN)
 
 
-def _chosen(work: "DataFrame", topics: pa.Table, window_ns: int, rule: PeakRule) -> Peak:
+def chosen_windows(work: "DataFrame", topics: pa.Table, window_ns: int, rule: PeakRule) -> Peak:
     """The windows that count, by the messages of all topics, placed or not."""
     found = work.groupBy("window").sum("messages").orderBy("window").toArrow()
     if not len(found):
@@ -290,20 +309,23 @@ def _series(found: pa.Table, broker: int, chosen: Peak) -> Longs:
     return series
 
 
-def _replayed(
-    broker: str, topics: int, work_ps: Longs, window_s: float, limit: float, level: float
-) -> Replayed:
+def _replayed(broker: str, work_ps: Longs, window_s: float, limit: float, level: float) -> Replayed:
     utilisation: Reals = work_ps / (window_s * PS_PER_S)
-    over = work_ps > round(limit * window_s * PS_PER_S)
+    over = work_ps > _most_ps(limit, window_s)
     return Replayed(
         broker,
-        topics,
+        0,
         limit,
         share_of(over, utilisation, level=level),
         float(utilisation.mean()),
         float(utilisation.std(ddof=1)),
         float(utilisation.max()),
     )
+
+
+def _most_ps(limit: float, window_s: float) -> int:
+    """The work that a window has room for."""
+    return round(limit * window_s * PS_PER_S)
 
 
 def _check(placement: Placement, work_us: Work, limits: Mapping[str, float]) -> None:

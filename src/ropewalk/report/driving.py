@@ -23,6 +23,9 @@ def summary_of(result: DriveResult) -> dict[str, Any]:
         "seconds": round(result.seconds, 3),
         "sent": result.sent,
         "rate_msgs_s": round(result.rate_msgs_s, 1),
+        "began_ns": result.began_ns,
+        "windows": windows_of(result),
+        "faults": [{"at_s": round(one.at_s, 3), "what": one.text} for one in result.done],
         "skipped": result.skipped,
         "strange": result.strange,
         "refused": result.refused,
@@ -33,6 +36,15 @@ def summary_of(result: DriveResult) -> dict[str, Any]:
         ],
         "pairs": [pair.as_dict() for pair in result.pairs],
     }
+
+
+def windows_of(result: DriveResult) -> dict[str, Any] | None:
+    """The windows of the bursts' steps, as `ropewalk pipeline` has to be told; None without."""
+    if not result.steps:
+        return None
+    first = round(result.began_ns / 1e9 / result.step_s) * result.step_s
+    last = first + result.steps * result.step_s
+    return {"window_s": result.step_s, "peak": f"between:{first:.3f}..{last:.3f}"}
 
 
 def driving_text(result: DriveResult) -> str:
@@ -91,5 +103,9 @@ def _notes(result: DriveResult) -> list[str]:
         (result.skipped, "were left out: this machine or the window was too slow for them"),
         (result.strange, "came that were not of this run, or were changed on the way"),
     ]
+    windows = windows_of(result)
+    if windows is not None:
+        options = f"--window-s {windows['window_s']:g} --peak {windows['peak']}"
+        rate += f".\nEach step of the bursts is a window of ropewalk pipeline all\n  {options}"
     refused = [f"{count:,} were refused: {why}" for why, count in result.refused.items()]
     return [f"Sent {rate}.", *(f"{count:,} {told}." for count, told in notes if count), *refused]

@@ -3,7 +3,7 @@
 import asyncio
 from dataclasses import replace
 from itertools import combinations
-from time import monotonic_ns, time_ns
+from time import monotonic_ns, time, time_ns
 
 from ropewalk.agent.drive.cast import Cast, cast_of
 from ropewalk.agent.drive.plan import Disagreement, DrivePlan, DriveResult, Pair
@@ -20,6 +20,8 @@ async def drive(plan: DrivePlan) -> DriveResult:
     Raises UsageError if a broker cannot be reached or a fault cannot be made.
     """
     cast = cast_of(plan.federation)
+    if plan.bursts is not None:
+        plan.bursts.check(one.topic for one in cast.streams)
     orders = orders_of(plan.faults, plan.federation, plan.seconds)
     async with Stage(plan, cast) as stage:
         silent = await stage.warm_up()
@@ -31,7 +33,10 @@ async def drive(plan: DrivePlan) -> DriveResult:
         await stage.drain()
     first_s = orders[0].at_s if orders else 0.0
     span = Span(start_ns, end_ns, start_ns + round(first_s * 1e9))
-    return replace(_result(stage, span), done=tuple(done), stalls=tuple(stalls))
+    result = replace(_result(stage, span), done=tuple(done), stalls=tuple(stalls))
+    if plan.bursts is None:
+        return result
+    return replace(result, steps=plan.steps, step_s=plan.bursts.step_s)
 
 
 async def _measured(
@@ -43,6 +48,8 @@ async def _measured(
 ) -> tuple[int, int]:
     """Publish and break; when that began and ended."""
     loop = asyncio.get_running_loop()
+    if plan.bursts is not None:
+        await asyncio.sleep(plan.bursts.step_s - time() % plan.bursts.step_s)
     start_s, start_ns = loop.time(), monotonic_ns()
     try:
         async with asyncio.TaskGroup() as group:

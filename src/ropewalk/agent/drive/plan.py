@@ -4,6 +4,7 @@ import ssl
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from ropewalk.agent.drive.bursts import Bursts
 from ropewalk.agent.drive.cast import Reader, Stream
 from ropewalk.agent.drive.stalls import Stall
 from ropewalk.agent.drive.tally import Figures
@@ -23,6 +24,8 @@ class DrivePlan:
     rate_msgs_s: float = 1000.0
     """Of each publisher; 0: as fast as acknowledgements let it."""
     seconds: float = 10.0
+    bursts: Bursts | None = None
+    """Rates that change, instead of `rate_msgs_s`; whole steps of them, begun at such a time."""
     size_bytes: int = 100
     mode: Mode = "acked"
     """plain: nobody acknowledges anything, and so nothing can be lost."""
@@ -45,8 +48,15 @@ class DrivePlan:
     def __post_init__(self) -> None:
         if self.faults and self.fault is None:
             raise UsageError("faults need a lab to break: start one with `ropewalk lab up`")
+        if self.bursts is not None and self.steps < 1:
+            raise UsageError(f"the bursts have steps of {self.bursts.step_s:g} s: drive for longer")
         if not self.rate_msgs_s and self.mode == "plain":
             raise UsageError("without acknowledgements a rate is needed: write --rate above 0")
+
+    @property
+    def steps(self) -> int:
+        """Whole steps of the bursts in the run."""
+        return round(self.seconds / self.bursts.step_s) if self.bursts is not None else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +97,10 @@ class DriveResult:
     silent: tuple[tuple[Stream, Reader], ...] = ()
     """Who never heard whom while warming up: if there are any, nothing was measured."""
     disagreements: tuple[Disagreement, ...] = ()
+    steps: int = 0
+    """Of the bursts, one after the other from `began_ns` on,"""
+    step_s: float = 0.0
+    """each so long: windows of this length hold one step each."""
     began_ns: int = 0
     """When publishing began, in nanoseconds since 1970: traces have that clock."""
     seconds: float = 0.0

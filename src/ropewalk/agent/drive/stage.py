@@ -11,7 +11,7 @@ from ropewalk.agent.drive.cast import Cast, Reader, Stream, urls_of
 from ropewalk.agent.drive.clients import Options, Qos, publisher_of, subscriber_of
 from ropewalk.agent.drive.ears import Ear, FastEar, OrdinaryEar
 from ropewalk.agent.drive.feeds import FastFeed, Feed, OrdinaryFeed
-from ropewalk.agent.drive.pace import Schedule
+from ropewalk.agent.drive.pace import Pace, Schedule, Steps
 from ropewalk.agent.drive.payload import Form
 from ropewalk.agent.drive.plan import DrivePlan
 from ropewalk.federation.contracts import Delivery
@@ -107,13 +107,20 @@ class Stage:
 
     async def publish(self, start_s: float) -> None:
         """Publish on every stream at the plan's rate until the time is over."""
+        paces = {one.number: self._pace(one.topic, start_s) for one in self.cast.streams}
         async with asyncio.TaskGroup() as group:
-            for feed in self.feeds.values():
-                group.create_task(self._publish(feed, start_s))
+            for number, feed in self.feeds.items():
+                group.create_task(self._publish(feed, paces[number]))
 
-    async def _publish(self, feed: Feed, start_s: float) -> None:
-        loop, plan = asyncio.get_running_loop(), self._plan
-        schedule = Schedule(rate_msgs_s=plan.rate_msgs_s, seconds=plan.seconds, start_s=start_s)
+    def _pace(self, topic: str, start_s: float) -> Pace:
+        plan = self._plan
+        if plan.bursts is None:
+            return Schedule(rate_msgs_s=plan.rate_msgs_s, seconds=plan.seconds, start_s=start_s)
+        rates = plan.bursts.rates_msgs_s(topic, plan.steps)
+        return Steps(rates_msgs_s=rates, step_s=plan.bursts.step_s, start_s=start_s)
+
+    async def _publish(self, feed: Feed, schedule: Pace) -> None:
+        loop = asyncio.get_running_loop()
         while True:
             now_s = loop.time()
             if (count := schedule.due(now_s, len(feed.sent), feed.room)) > 0:

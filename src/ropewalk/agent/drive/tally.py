@@ -199,6 +199,8 @@ class Figures:
     p50_ms: float | None
     p99_ms: float | None
     p999_ms: float | None
+    slowest_ms: float | None
+    """The longest that a message was on its way: at least as long as any time without a way."""
 
     def as_dict(self) -> dict[str, Any]:
         """For the JSON document."""
@@ -225,7 +227,8 @@ def judge(sent: Sent, heard: Arrivals, span: Span) -> Figures:
     lost = np.flatnonzero(certain & ~seen)
     gap_ns, begin_ns = longest_gap(first.came_ns, span)
     quiet = _quiet(first.came_ns, span)
-    latency = percentiles_ms(first.came_ns - first.sent_ns)
+    ways_ns = first.came_ns - first.sent_ns
+    latency = percentiles_ms(ways_ns)
     return Figures(
         sent=len(sent),
         acknowledged=sent.acknowledged,
@@ -245,6 +248,7 @@ def judge(sent: Sent, heard: Arrivals, span: Span) -> Figures:
         p50_ms=latency[0],
         p99_ms=latency[1],
         p999_ms=latency[2],
+        slowest_ms=round(float(ways_ns.max()) / 1e6, 3) if len(ways_ns) else None,
     )
 
 

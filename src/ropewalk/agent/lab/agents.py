@@ -13,7 +13,7 @@ def agent_command(layout: Layout, name: str) -> list[str]:
     return [
         *(sys.executable, "-m", "ropewalk", "agent", str(layout.file)),
         *("--broker", name, "--state", str(layout.agent(name)), *reach),
-        *("--trace", str(layout.trace(name))),
+        *("--trace", str(layout.trace(name)), "--plan", str(layout.plan)),
         *("--key", f"file:{layout.key}", "--admin", f"file:{layout.credentials('admin')}"),
         *("--http", address(layout.http[name])),
     ]

@@ -80,6 +80,10 @@ class Child:
         self._signal(signal.SIGSTOP)
         self.paused = True
 
+    def hang_up(self) -> None:
+        """Have it read its files again."""
+        self._signal(signal.SIGHUP)
+
     def resume(self) -> None:
         """Let it go on (SIGCONT)."""
         self._signal(signal.SIGCONT)

@@ -10,7 +10,7 @@ from ropewalk.errors import LabError, UsageError
 
 
 class Control:
-    """Answers `fault`, `status` and `stop`, which sets the event that it is given."""
+    """Answers `fault`, `plan`, `status` and `stop`, which sets the event that it is given."""
 
     def __init__(self, lab: Lab, stop: asyncio.Event) -> None:
         self._lab, self._stop = lab, stop
@@ -30,12 +30,14 @@ class Control:
                 value = question.get("value")
                 text = None if value is None else str(value)
                 return {"done": await self._lab.fault(what, target, text)}
+            case {"do": "plan", "file": str(file)}:
+                return {"plan": self._lab.plan(Path(file))}
             case {"do": "status"}:
                 return {"lab": self._lab.status()}
             case {"do": "stop"}:
                 self._stop.set()
                 return {}
-        raise LabError("the lab knows fault {what, target, value}, status and stop")
+        raise LabError("the lab knows fault {what, target, value}, plan {file}, status and stop")
 
 
 def order(folder: Path, question: Message) -> Message:

@@ -15,6 +15,7 @@ from ropewalk.agent.lab.group import Group
 from ropewalk.agent.lab.layout import Layout, address, layout_of, write_files, write_record
 from ropewalk.agent.lab.loss import set_loss
 from ropewalk.agent.lab.makes.recipe import Login, Tls, Users, listens
+from ropewalk.agent.lab.planning import Planning
 from ropewalk.agent.lab.ports import Ports
 from ropewalk.agent.lab.proxy import proxy_command
 from ropewalk.agent.lab.targets import ALL, HEAL, Target, check_fault, numbers_of, target_of
@@ -57,6 +58,7 @@ class Lab:
         self.agents: dict[str, Child] = {}
         self.faults: dict[str, str] = {}
         """What is broken now, by target."""
+        self.planning = Planning(self.layout, self.federation)
         self._losses: dict[int, float] = {}
         self._proxy = self._child("proxy", proxy_command(self.layout.proxy), folder.resolve())
 
@@ -105,6 +107,13 @@ class Lab:
         self._record()
         return done
 
+    def plan(self, file: Path) -> dict[str, Any] | None:
+        """Have the agents carry out a plan; `status` tells how far they are."""
+        self.planning.begin(file)
+        for agent in self.agents.values():
+            agent.hang_up()
+        return self.planning.status()
+
     def status(self) -> dict[str, Any]:
         """Everything there is, with its addresses, process ids and what is wrong with it."""
         return {
@@ -117,6 +126,7 @@ class Lab:
             "brokers": {name: self._broker_status(one) for name, one in self.brokers.items()},
             "agents": {name: self._agent_status(name, one) for name, one in self.agents.items()},
             "links": {name: self._link_status(name) for name in self.layout.links},
+            "plan": self.planning.status(),
         }
 
     def ended(self) -> dict[str, Path]:
@@ -132,6 +142,7 @@ class Lab:
     async def stop(self) -> None:
         """End agents, proxy and brokers, in that order; data and logs stay."""
         try:
+            await self.planning.close()
             await asyncio.gather(*(agent.stop() for agent in self.agents.values()))
             await self._proxy.stop()
             await asyncio.gather(*(broker.stop() for broker in self.brokers.values()))

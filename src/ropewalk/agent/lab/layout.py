@@ -36,6 +36,11 @@ class Layout:
         return self.folder / "federation.yaml"
 
     @property
+    def plan(self) -> Path:
+        """The plan that agents carry out; empty until the lab is given one."""
+        return self.folder / "plan.yaml"
+
+    @property
     def key(self) -> Path:
         """The secret that agents share."""
         return self.folder / "key"
@@ -104,6 +109,7 @@ def write_files(
     admin: Login,
 ) -> None:
     """Write the lab's federation file, a new key, the admin's login and users' if there are any."""
+    write_text(layout.plan, "")
     write_secret(layout.key, secrets.token_hex(32) + "\n")
     logins, credentials = {"admin": admin}, None
     if users is not None:

@@ -83,7 +83,7 @@ def sample_observations(samples: "DataFrame") -> "DataFrame":
     """Windows as observations: CPU time, copies and filters per message that came in."""
     return samples.selectExpr(
         "cast(node as string) as broker",
-        "filters",
+        "coalesce(filters, 0d) as filters",  # no make says so by itself: part of receiving then
         "try_divide(messages_out, messages_in) as replication",
         "try_divide(cpu_us, messages_in) as service_us",
         "cast(messages_in as double) as messages",

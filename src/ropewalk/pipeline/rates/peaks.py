@@ -5,6 +5,7 @@ of the trace is there. So a peak is a set of ranges of windows, and their number
 """
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Literal
 
 import numpy as np
@@ -25,15 +26,20 @@ class PeakRule:
     'the busiest hour of each UTC day'
     """
 
-    kind: Literal["busiest", "quantile", "all"] = "busiest"
+    kind: Literal["busiest", "quantile", "all", "between"] = "busiest"
     hours: int = 1
     """Hours of each day (busiest)."""
     quantile: float = 0.95
     """Part of all windows that carry no more than those chosen (quantile)."""
+    from_ns: int = 0
+    until_ns: int = 0
+    """Windows that begin from the one time on and before the other (between)."""
 
     def __post_init__(self) -> None:
-        if self.kind not in ("busiest", "quantile", "all"):
-            raise UsageError(f"peak rule {self.kind!r}: write busiest, quantile or all")
+        if self.kind not in ("busiest", "quantile", "all", "between"):
+            raise UsageError(f"peak rule {self.kind!r}: write busiest, quantile, between or all")
+        if self.kind == "between" and self.until_ns <= self.from_ns:
+            raise UsageError("between: the end has to be later than the beginning")
         if not 1 <= self.hours <= HOURS:
             raise UsageError(f"{self.hours} hours of a day: write a number from 1 to {HOURS}")
         if not 0 <= self.quantile <= 1:
@@ -44,6 +50,10 @@ class PeakRule:
         """The rule in words."""
         if self.kind == "all":
             return "all windows"
+        if self.kind == "between":
+            begin = datetime.fromtimestamp(self.from_ns / 1e9, UTC)
+            span_s = (self.until_ns - self.from_ns) / 1e9
+            return f"windows of {span_s:g} s from {begin:%H:%M:%S} UTC on"
         if self.kind == "quantile":
             return f"windows with at least as many messages as quantile {self.quantile:g}"
         several = f"{self.hours} busiest hours" if self.hours > 1 else "busiest hour"
@@ -105,7 +115,18 @@ def peak_of(loads: Loads, rule: PeakRule) -> Peak:
     if rule.kind == "quantile" and (least := _least_load(loads, rule.quantile)) > 0:
         chosen = loads.windows[loads.messages >= least]
         return _joined(rule, chosen, chosen + 1)
+    if rule.kind == "between":
+        return _between(loads, rule)
     return Peak(rule, np.array([loads.first]), np.array([loads.last + 1]))
+
+
+def _between(loads: Loads, rule: PeakRule) -> Peak:
+    """The observed windows that begin in a time."""
+    start = max(-(-rule.from_ns // loads.window_ns), loads.first)
+    stop = min(-(-rule.until_ns // loads.window_ns), loads.last + 1)
+    some = [(start, stop)] if start < stop else []
+    bounds = np.array(some, np.int64).reshape(-1, 2)
+    return Peak(rule, bounds[:, 0], bounds[:, 1])
 
 
 def _least_load(loads: Loads, quantile: float) -> int:
