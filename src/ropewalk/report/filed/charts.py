@@ -102,7 +102,10 @@ def _name(name: str, y: float) -> str:
 
 
 def outage_chart(
-    rows: Sequence[tuple[str, Sequence[tuple[float, float]]]], seconds: float, caption: str
+    rows: Sequence[tuple[str, Sequence[tuple[float, float]]]],
+    seconds: float,
+    caption: str,
+    faults: Sequence[float] = (),
 ) -> Drawing:
     """A line per publisher and subscriber, with bars where nothing came (start s, length ms)."""
     rows = sorted(rows, key=lambda row: -max((ms for _, ms in row[1]), default=0.0))
@@ -116,6 +119,12 @@ def outage_chart(
             f'<line class="grid" x1="{x:.1f}" y1="{TOP - 12:.1f}" x2="{x:.1f}"'
             f' y2="{height - BOTTOM:.1f}"/><text class="tick" x="{x:.1f}"'
             f' y="{height - BOTTOM + 14:.1f}">{seconds * part / 4:.3g} s</text>'
+        )
+    for at_s in faults:
+        x = LEFT + wide * min(max(at_s / max(seconds, 1e-9), 0.0), 1.0)
+        marks.append(
+            f'<line class="fault" x1="{x:.1f}" y1="{TOP - 12:.1f}" x2="{x:.1f}"'
+            f' y2="{height - BOTTOM:.1f}"/>'
         )
     for i, (name, outages) in enumerate(shown):
         y = TOP - 12 + ROW * (i + 0.5)

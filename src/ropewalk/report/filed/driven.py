@@ -37,10 +37,11 @@ def drive(ran: Ran, status: Status) -> Section:
         *glance,
         Figure("received", count(_sum(pairs, "received"))),
         Figure("never promised, never came", count(unsure), "not acknowledged"),
-        Figure("longest 99 % latency", ms(_most(pairs, "p99_ms"))),
+        Figure("99 % latency", ms(_most(pairs, "p99_ms")), "of the slowest pair"),
+        Figure("slowest message", ms(_most(pairs, "slowest_ms"))),
         Figure("left out", count(one["skipped"]), "too slow a machine or window"),
     ]
-    blocks: list[Block] = [Figures(tuple(figures)), *_outages(one), _pairs(pairs)]
+    blocks: list[Block] = [Figures(tuple(figures)), *_broken(one), *_outages(one), _pairs(pairs)]
     if one["refused"]:
         entries = tuple((why, count(times)) for why, times in one["refused"].items())
         blocks.append(Entries("Refused by brokers", entries))
@@ -59,6 +60,14 @@ def drive(ran: Ran, status: Status) -> Section:
     return made(ran, status, "observed", says, blocks, unchecked=tuple(unchecked), glance=glance)
 
 
+def _broken(one: Mapping[str, Any]) -> list[Block]:
+    """What was broken and healed while the clients were at it."""
+    rows = [(f"{float(fault['at_s']):.2f}", fault["what"]) for fault in one.get("faults") or ()]
+    if not rows:
+        return []
+    return [table("What was broken", ("after s", "what"), rows, words=(1,))]
+
+
 def _outages(one: Mapping[str, Any]) -> list[Block]:
     rows = [
         (f"{pair['publisher']['client']} - {pair['subscriber']['client']}", outages)
@@ -68,7 +77,10 @@ def _outages(one: Mapping[str, Any]) -> list[Block]:
     if not rows:
         return [Entries("Outages", (("none", "no gap of over 100 ms at any subscriber"),))]
     caption = "Every time of over 100 ms without a message, by publisher and subscriber."
-    return [outage_chart(rows, float(one["seconds"]), caption)]
+    faults = [float(fault["at_s"]) for fault in one.get("faults") or ()]
+    if faults:
+        caption += " Dashed: when something was broken or healed."
+    return [outage_chart(rows, float(one["seconds"]), caption, faults)]
 
 
 def _pairs(pairs: list[Mapping[str, Any]]) -> Block:
@@ -107,7 +119,7 @@ def _sum(pairs: list[Mapping[str, Any]], key: str) -> int:
 
 
 def _most(pairs: list[Mapping[str, Any]], key: str) -> float | None:
-    known = [float(pair[key]) for pair in pairs if pair[key] is not None]
+    known = [float(pair[key]) for pair in pairs if pair.get(key) is not None]
     return max(known, default=None)
 
 

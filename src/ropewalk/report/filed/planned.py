@@ -47,11 +47,9 @@ def plan_section(plan: Mapping[str, Any], file: str, title: str, command: str = 
         says += f" Rules are broken: {'; '.join(broken)}."
     if plan.get("notes"):
         says += f" Note: {'; '.join(plan['notes'])}."
-    data = {key: plan[key] for key in ("version", "made_from", "goal", "outcome", "brokers")}
-    data |= {"moves": plan.get("moves") or [], "failures": plan.get("failures") or {}}
     status: Status = "findings" if broken else "ok"
     return Section(
-        "planned", title, status, says, tuple(blocks), (), (), _glance(plan), data, file, command
+        "planned", title, status, says, tuple(blocks), (), (), _glance(plan), plan, file, command
     )
 
 

@@ -16,7 +16,7 @@ def report_text(report: Report, out: Path | None) -> str:
 
 
 def _lines(report: Report, out: Path | None) -> Iterator[str]:
-    yield f"{report.title}, {report.making.made}"
+    yield report.title
     for section in report.sections:
         yield from _part(section)
     yield VERDICTS[report.status]
