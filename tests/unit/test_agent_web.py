@@ -3,7 +3,7 @@
 import asyncio
 import json
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from itertools import pairwise
 from typing import Any
@@ -315,7 +315,7 @@ def test_so_many_listen_and_no_more(quick: None) -> None:
 
 def test_events_that_cannot_be_told_end_and_are_told_to_the_loop(quick: None) -> None:
     told: list[Any] = []
-    briefs = iter([{}])
+    briefs: Iterator[dict[str, Any]] = iter([{}])
 
     async def work(port: int) -> None:
         asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context))
