@@ -11,6 +11,7 @@ from ropewalk.web.page import Console
 from ropewalk.web.panels.edit import edit_panel
 from ropewalk.web.panels.failures import failures_panel
 from ropewalk.web.panels.findings import findings_panel
+from ropewalk.web.panels.live import live_panel
 from ropewalk.web.panels.paths import paths_panel
 
 Build = Callable[[Console], None]
@@ -20,6 +21,7 @@ PANELS: tuple[tuple[str, str, Build], ...] = (
     ("Findings", "rule", findings_panel),
     ("Edit", "edit", edit_panel),
     ("Paths", "alt_route", paths_panel),
+    ("Live", "sensors", live_panel),
 )
 """Tab, icon and panel, in the order in which people need them."""
 
@@ -71,9 +73,8 @@ def _header(console: Console, dark: ui.dark_mode) -> None:
 
 def _tools(console: Console) -> None:
     with ui.element("div").classes("rw-tools"):
-        mode = ui.toggle({"fail": "Click fails", "look": "Click selects"}, value="fail")
-        mode.props("dense no-caps unelevated").mark("mode")
-        mode.on_value_change(lambda event: setattr(console, "pick_mode", event.value))
+        mode = ui.toggle({"fail": "Click fails", "look": "Click selects"})
+        mode.props("dense no-caps unelevated").mark("mode").bind_value(console, "pick_mode")
         view = ui.toggle({"map": "Map", "sheet": "Logical"}).props("dense no-caps unelevated")
         view.set_value("map" if console.scene.map is not None else "sheet")
         view.mark("view").on_value_change(lambda event: _set_view(console, event.value))
