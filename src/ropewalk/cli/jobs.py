@@ -17,7 +17,7 @@ from ropewalk.cli.spark import Master, Remote, started
 
 
 def jobs(master: Master = None, remote: Remote = None) -> None:
-    """Run commands in one Spark session: a JSON list of words a line on stdin, answers on stdout."""
+    """Run commands in one Spark session: their words as JSON, a line each, from stdin."""
     with contract("pipeline jobs", as_json=False), started(master, remote):
         _answer({"ready": True})
         for line in sys.stdin:
@@ -34,8 +34,9 @@ def _done(words: list[str]) -> dict[str, Any]:
         except typer.Exit as one:
             code = one.exit_code
         except Exception as error:  # words that make no sense
-            code, told = Exit.BAD_INPUT, getattr(error, "format_message", lambda: str(error))
-            err.write(told())
+            told = getattr(error, "format_message", None)
+            code = Exit.BAD_INPUT
+            err.write(told() if told is not None else f"{type(error).__name__}: {error}")
     return {"exit": int(code or 0), "out": out.getvalue(), "err": err.getvalue()}
 
 
