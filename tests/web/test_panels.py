@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.web.conftest import Open, Serve, click, number_of, tab
+from tests.web.conftest import ROOT, Open, Serve, click, number_of, tab
 
 LINE = """\
 federation: line
@@ -79,3 +79,60 @@ def test_a_lab_is_watched_broken_and_healed(
     page.get_by_role("button", name="Heal", exact=True).click()
     wait_for_look(page, "links", link, "ok")
     expect(page.get_by_text("Broken in the lab")).to_have_count(0)
+
+
+# --- protocols ----------------------------------------------------------------------------------
+
+NASTY = """\
+protocol: nasty
+messages: {"<b>A</b> -> B": ["<script>window.hit = 1</script>", 'say "x" `y`']}
+initial: "<img src=x onerror='window.hit = 2'>"
+accepting: ['end "q"']
+transitions:
+  - "<img src=x onerror='window.hit = 2'> -> mid": "<script>window.hit = 1</script>"
+  - 'mid -> end "q"': 'say "x" `y`'
+"""
+
+
+def test_a_protocol_is_drawn_stepped_through_and_forbids(
+    served: Serve, opened: Open, tmp_path: Path
+) -> None:
+    file, nasty = tmp_path / "line.yaml", tmp_path / "nasty.yaml"
+    file.write_text(LINE, "utf-8")
+    nasty.write_text(NASTY, "utf-8")
+    orders = ROOT / "examples" / "protocols" / "order-entry.yaml"
+    page = opened(served(file, "--protocol", orders, "--protocol", nasty).plain)
+    tab(page, "Protocols")
+    expect(page.get_by_text("FIFO-ok: channels that keep order")).to_be_visible()
+    drawn = page.locator(".rw-diagram svg")
+    expect(drawn.locator(".node.now")).to_have_text("idle")
+    page.get_by_role("button", name="ask", exact=True).click()
+    expect(drawn.locator(".node.now")).to_have_text("idle/ask")
+    word = page.get_by_placeholder("or type: ask, order")
+    expect(page.locator(".rw-bad")).to_have_count(0)  # the control: nothing is forbidden so far
+    word.fill("ask, quote, fill, check")
+    word.press("Enter")
+    expect(page.get_by_text("fill is forbidden: after quote expected: order[")).to_be_visible()
+    expect(drawn.locator(".node.off")).to_have_text("quoted")
+    page.get_by_role("button", name="A step back").click()
+    expect(drawn.locator(".node.now")).to_have_text("quoted")
+
+    page.locator(".q-tab-panel .q-select").first.click()
+    page.locator(".q-menu .q-item", has_text="nasty").click()
+    expect(drawn).to_contain_text("<script>window.hit = 1</script>")
+    expect(drawn.locator(".node.now")).to_have_text("<img src=x onerror='window.hit = 2'>")
+    page.get_by_role("button", name="<script>window.hit = 1</script>").click()
+    expect(drawn.locator(".node.now")).to_have_text("mid")
+    assert page.evaluate("() => window.hit ?? 0") == 0
+    assert page.locator(".rw-diagram img, .rw-diagram script").count() == 0
+
+
+def test_a_federation_without_protocols_says_how_to_add_one(
+    served: Serve, opened: Open, tmp_path: Path
+) -> None:
+    file = tmp_path / "line.yaml"
+    file.write_text(LINE, "utf-8")
+    page = opened(served(file).plain)
+    tab(page, "Protocols")
+    expect(page.get_by_text("No topic of this federation follows a protocol")).to_be_visible()
+    expect(page.get_by_text("protocols/order-entry.yaml")).to_be_visible()

@@ -34,6 +34,12 @@ def serve(
         Path | None, typer.Option(help="Statistics to place by, as `ropewalk place` takes them.")
     ] = None,
     work: Folder = None,
+    protocol: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="A protocol file to look at beside the federation's own; may be repeated."
+        ),
+    ] = None,
     lab: Annotated[Path | None, typer.Option(help="The folder of a running lab.")] = None,
     agent: Annotated[
         list[str] | None,
@@ -70,6 +76,7 @@ def serve(
                 plan=_there(plan),
                 stats=_there(stats),
                 work=_there(work),
+                protocols=tuple(one for one in protocol or [] if _there(one)),
                 lab=_there(lab),
                 agents=tuple(_agents(agent or [], desk)),
                 agents_token=read_key(agents_token).decode() if agents_token else "",

@@ -6,6 +6,7 @@ is a set of states. These sets are the states here: where none is left, the prot
 certain.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,14 +36,14 @@ def observed(automaton: Automaton) -> Observed:
     >>> observed(one).table.tolist()
     [[1], [-1]]
     """
-    letters = _letters(automaton)
-    start = _late(automaton, {automaton.initial})
+    letters = letters_seen(automaton)
+    start = late(automaton, {automaton.initial})
     number, rows, edge = {start: 0}, list[list[int]](), [start]
     for states in edge:
         row = []
         for some in letters.values():
             to = {automaton.rows[state][one] for state in states for one in some} - {-1}
-            after = _late(automaton, to) if to else None
+            after = late(automaton, to) if to else None
             if after is not None and after not in number:
                 number[after] = len(number)
                 edge.append(after)
@@ -57,13 +58,13 @@ def observed(automaton: Automaton) -> Observed:
     return Observed(tuple(letters), np.array(rows, np.int32), np.array(ends, np.bool_))
 
 
-def _letters(automaton: Automaton) -> dict[str, tuple[int, ...]]:
-    """By label, the letters that it may stand for."""
+def letters_seen(automaton: Automaton) -> dict[str, tuple[int, ...]]:
+    """By label of a trace, the letters that it may stand for."""
     found = {automaton.labels[i]: (i,) for some in automaton.of_message.values() for i in some}
     return found | {message: automaton.of_message[message] for message in automaton.guards}
 
 
-def _late(automaton: Automaton, states: set[int]) -> States:
+def late(automaton: Automaton, states: Iterable[int]) -> States:
     """With all states to which deadlines may have led since."""
     found, edge = set(states), list(states)
     while edge:

@@ -13,6 +13,7 @@ from ropewalk.web.panels.failures import failures_panel
 from ropewalk.web.panels.findings import findings_panel
 from ropewalk.web.panels.live import live_panel
 from ropewalk.web.panels.paths import paths_panel
+from ropewalk.web.panels.protocols import protocols_panel
 
 Build = Callable[[Console], None]
 
@@ -21,6 +22,7 @@ PANELS: tuple[tuple[str, str, Build], ...] = (
     ("Findings", "rule", findings_panel),
     ("Edit", "edit", edit_panel),
     ("Paths", "alt_route", paths_panel),
+    ("Protocols", "forum", protocols_panel),
     ("Live", "sensors", live_panel),
 )
 """Tab, icon and panel, in the order in which people need them."""

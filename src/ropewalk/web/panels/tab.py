@@ -1,6 +1,6 @@
 """Whether a panel's tab is the one that is shown: what costs something is done only then."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from nicegui import ui
 from nicegui.elements.tabs import TabPanel, TabPanels
@@ -21,14 +21,16 @@ class Tab:
         """Whether it is shown; so is what stands in no tab."""
         return self._panels is None or self._panels.value == self._name
 
-    def changed(self, do: Callable[[bool], None]) -> None:
+    def changed(self, do: Callable[[bool], Awaitable[None] | None]) -> None:
         """Call with whether it is shown, whenever somebody turns to it or away from it."""
         state = [self.on]
 
-        def turned() -> None:
+        async def turned() -> None:
             if state[0] != self.on:
                 state[0] = self.on
-                do(self.on)
+                done = do(self.on)
+                if done is not None:
+                    await done
 
         if self._panels is not None:
             self._panels.on_value_change(lambda _: turned())
