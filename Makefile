@@ -8,7 +8,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 setup: .venv/.ready
 
-.venv/.ready: pyproject.toml constraints.txt tools/setup.sh tools/brokers.sh
+.venv/.ready: pyproject.toml constraints.txt tools/setup.sh tools/brokers.sh tools/apt.sh
 	@sh tools/setup.sh
 
 demo: setup

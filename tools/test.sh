@@ -6,6 +6,7 @@ run=".venv/bin/python -m pytest"
 if [ $# -gt 0 ]; then
     exec $run "$@"
 fi
+sh tools/browser.sh
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 $run tests/pipeline src/ropewalk/pipeline >"$log" 2>&1 &

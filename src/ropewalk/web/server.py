@@ -1,5 +1,6 @@
 """How the console starts: NiceGUI on FastAPI behind the gate, on a socket of its own."""
 
+import signal
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -54,9 +55,13 @@ def serve(given: Given, address: Address, *, started: Callable[[str], None]) -> 
         ws_max_size=WEBSOCKET_BYTES,
         timeout_graceful_shutdown=2,
     )
+    # uvicorn raises the signal that ended it once more when all is closed: that is no failure.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         started(f"http://{shown}:{port}/")
         uvicorn.Server(config).run(sockets=[listening])
+    except KeyboardInterrupt:
+        pass
     finally:
         listening.close()
 
@@ -104,6 +109,7 @@ def _socket(host: str, port: int) -> socket.socket:
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         made.bind((host, port))
+        made.listen(128)  # who comes before the server is up waits, and is not turned away
     except OSError as error:
         made.close()
         reason = (error.strerror or str(error)).lower()
