@@ -128,3 +128,16 @@ def test_rules_say_what_they_choose() -> None:
     assert PeakRule("busiest", hours=3).text == "the 3 busiest hours of each UTC day"
     assert "0.9" in PeakRule("quantile", quantile=0.9).text
     assert PeakRule("all").text == "all windows"
+
+
+def test_windows_between_two_times_are_those_that_begin_there() -> None:
+    loads = loads_from({5: 1, 9: 4}, 1, 3, 20)
+    rule = PeakRule("between", from_ns=4_500_000_000, until_ns=10_000_000_000)
+    assert listed(peak_of(loads, rule)) == [5, 6, 7, 8, 9]
+    assert rule.text == "windows of 5.5 s from 00:00:04 UTC on"
+    early = PeakRule("between", from_ns=0, until_ns=5_000_000_000)
+    assert listed(peak_of(loads, early)) == [3, 4]
+    never = PeakRule("between", from_ns=10**12, until_ns=10**12 + 1)
+    assert peak_of(loads, never).windows == 0
+    with pytest.raises(UsageError, match="later than the beginning"):
+        PeakRule("between", from_ns=1, until_ns=1)

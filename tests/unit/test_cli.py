@@ -115,16 +115,6 @@ def test_read_turns_one_form_into_the_other(ropewalk: Run, tmp_path: Path) -> No
     assert ropewalk("verify", tmp_path / "g.yaml", "--json").document["summary"]["brokers"] == 3
 
 
-def test_demo_prints_a_table_within_80_columns(ropewalk: Run, tmp_path: Path) -> None:
-    ran = ropewalk("demo", "--folder", tmp_path)
-    assert ran.code == 0
-    assert "fifty-broker: 50 brokers, 75 links" in ran.out
-    table = [line for line in ran.out.splitlines() if "│" in line]
-    assert len(table) >= 50
-    assert max(map(len, table)) <= 80
-    assert ropewalk("demo", "--folder", tmp_path, "--json").document["summary"]["links"] == 75
-
-
 def test_explain_knows_every_rule_by_code_and_name(ropewalk: Run) -> None:
     for number, (code, rule) in enumerate(rules().items()):
         by_code = ropewalk("explain", code.lower())

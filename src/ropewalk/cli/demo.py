@@ -45,8 +45,8 @@ def demo(
         scenery = Scenery(_make(), seed)
         tell = _nothing if as_json else _told
         tell(
-            "The whole rope on this machine. Each line with $ is a command to type; what it said"
-            f"\nis in {folder}/results."
+            "The whole rope on this machine. Lines with $ are commands to type; their"
+            f"\nanswers in full are in {folder}/results."
         )
         ending = run(
             folder, scale, scenery, say=tell, busy=progress, argv=["ropewalk", *sys.argv[1:]]

@@ -146,16 +146,16 @@ def audit_line(found: Audited) -> str:
     return f"Audit: {found.messages:,} messages, {found.violations} violations, {found.lost} lost."
 
 
-def placed(document: Json, risk: Risk) -> Iterator[str]:
+def placed(document: Json) -> Iterator[str]:
     """Of `place`."""
     told = document["summary"]
     moves = [f"{one['item']} to {one['to']}" for one in told["moves"]]
     best = ", which is proven to be the best" if told["outcome"].get("proven_best") else ""
     yield f"{len(moves)} moves{best}: {', '.join(moves)}."
-    nobody = told["outcome"]["nobody_overloaded"]["after"]
+    nobody = told["outcome"]["nobody_overloaded"]
     yield (
-        f"Predicted: in {percent(risk.predicted)} of all windows some broker is above its limit;"
-        f" after the moves in {percent(1 - nobody)}."
+        f"Predicted: some broker is above its limit in {percent(1 - nobody['today'])} of all"
+        f" windows as it is, and in {percent(1 - nobody['after'])} after the moves."
     )
 
 

@@ -1,0 +1,96 @@
+"""The demo itself, shortened: real brokers, agents, clients and Spark, and nothing left running."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import psutil
+
+from ropewalk.demo import telling
+from tests.demo_output import SEEN, without_figures
+
+SECONDS = "8"
+"""Of each of its two runs."""
+
+
+def demo(folder: Path, *words: str) -> list[str]:
+    """Its command line."""
+    return [sys.executable, "-m", "ropewalk", "demo", "--folder", str(folder), "--fast", *words]
+
+
+def left_over(folder: Path) -> Sequence[str]:
+    """Processes that have to do with a folder."""
+    found = []
+    for one in psutil.process_iter(["pid", "cmdline"]):
+        words = one.info["cmdline"] or []
+        if one.info["pid"] != os.getpid() and any(str(folder) in word for word in words):
+            found.append(" ".join(words))
+    return found
+
+
+def test_the_whole_loop_runs_keeps_its_promises_and_files_a_report(tmp_path: Path) -> None:
+    folder = tmp_path / "demo"
+    environment = {**os.environ, "COLUMNS": "80"}
+    ran = subprocess.run(
+        demo(folder, "--seconds", SECONDS),
+        capture_output=True,
+        text=True,
+        timeout=280,
+        check=False,
+        env=environment,
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    kept = sorted((folder / "results").glob("[0-9]*.json"))
+    documents = {one.stem[3:]: json.loads(one.read_text("utf-8")) for one in kept}
+    told = json.loads((folder / "results" / "demo.json").read_text("utf-8"))["summary"]
+    assert told["moved"] == told["moves"] > 0
+    assert told["risk"]["after"]["observed"] < told["risk"]["before"]["observed"]
+    assert told["risk"]["after"]["predicted"] < told["risk"]["before"]["predicted"]
+    for one in told["runs"].values():
+        assert one["lost"] == one["disordered"] == 0
+        assert one["acknowledged"] > 0
+    assert documents["place"]["argv"][:2] == ["ropewalk", "place"]
+    assert documents["verify"]["summary"]["delivered"] == 252
+    page = (folder / "report.html").read_text("utf-8")
+    assert "three-sites" in page
+    last = telling.ending(SEEN, "ok", str(folder / "report.html"), {"seconds": 1.0})
+    said, expected = without_figures(ran.stdout), without_figures(last)
+    assert said.endswith(expected), ran.stdout
+    # Paths of this test are longer than 80 columns, what is told of them is not.
+    own = [one for one in ran.stdout.splitlines() if str(tmp_path) not in one]
+    assert max(map(len, own)) <= 80
+    assert not left_over(folder)
+
+
+def test_ctrl_c_leaves_nothing_running_and_the_folder_can_be_used_again(tmp_path: Path) -> None:
+    folder = tmp_path / "demo"
+    with subprocess.Popen(
+        demo(folder, "--seconds", SECONDS),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    ) as running:
+        assert running.stdout is not None
+        said = ""
+        for line in running.stdout:
+            said += line
+            if "lab drive" in line:  # brokers, agents, Spark and clients: all of it is up
+                break
+        time.sleep(2)
+        running.send_signal(signal.SIGINT)
+        said += running.stdout.read()
+        assert running.wait(60) == 130, said
+    assert "stopped" in said
+    assert "Traceback" not in said
+    assert not left_over(folder)
+    again = subprocess.run(
+        demo(folder, "--seconds", "1", "--json"), capture_output=True, text=True, check=False
+    )
+    assert again.returncode == 2  # too short, and the folder is as it was
+    assert (folder / "lab").is_dir()
