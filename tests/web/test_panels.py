@@ -1,5 +1,6 @@
 """The console's panels that show what files and agents say, each in a browser."""
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from ropewalk.report.verbs.placing import place
 from tests.web.conftest import ROOT, Open, Serve, click, number_of, tab
 
 LINE = """\
@@ -136,3 +138,32 @@ def test_a_federation_without_protocols_says_how_to_add_one(
     tab(page, "Protocols")
     expect(page.get_by_text("No topic of this federation follows a protocol")).to_be_visible()
     expect(page.get_by_text("protocols/order-entry.yaml")).to_be_visible()
+
+
+# --- placement ----------------------------------------------------------------------------------
+
+
+def test_a_plan_is_shown_before_and_after_and_a_move_on_the_map(
+    served: Serve, opened: Open, tmp_path: Path
+) -> None:
+    example = ROOT / "examples" / "placement"
+    plan = tmp_path / "plan.yaml"
+    place("examples/placement/federation.yaml", example, failures=0).save(plan)
+    page = opened(served(example / "federation.yaml", "--plan", plan).plain)
+    tab(page, "Placement")
+    expect(page.get_by_text("Highest risk of an overload: 9.9 % (lon-1) today")).to_be_visible()
+    drawn = page.locator(".rw-chart svg")
+    expect(drawn).to_have_count(2)
+    for name in ("lon-1", "lon-2", "slo-1", "slo-2"):
+        expect(drawn.first).to_contain_text(name)
+    row = page.locator(".rw-table tr", has_text="prices/equity/paris")
+    expect(row).to_contain_text("9.8 % less")
+    assert looks(page, "brokers") == []  # the control
+    row.click()
+    wait_for_look(page, "brokers", number_of(page, "broker", "lon-1"), "before")
+    wait_for_look(page, "brokers", number_of(page, "broker", "slo-2"), "after")
+    wait_for_look(page, "brokers", number_of(page, "broker", "lon-2"), "witness")
+
+    plan.write_text("plan: no plan")
+    expect(page.get_by_text(re.compile(r"plan\.yaml: "))).to_be_visible()
+    expect(drawn).to_have_count(0)

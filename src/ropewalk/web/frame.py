@@ -13,6 +13,7 @@ from ropewalk.web.panels.failures import failures_panel
 from ropewalk.web.panels.findings import findings_panel
 from ropewalk.web.panels.live import live_panel
 from ropewalk.web.panels.paths import paths_panel
+from ropewalk.web.panels.placement import placement_panel
 from ropewalk.web.panels.protocols import protocols_panel
 
 Build = Callable[[Console], None]
@@ -22,6 +23,7 @@ PANELS: tuple[tuple[str, str, Build], ...] = (
     ("Findings", "rule", findings_panel),
     ("Edit", "edit", edit_panel),
     ("Paths", "alt_route", paths_panel),
+    ("Placement", "balance", placement_panel),
     ("Protocols", "forum", protocols_panel),
     ("Live", "sensors", live_panel),
 )
@@ -75,8 +77,10 @@ def _header(console: Console, dark: ui.dark_mode) -> None:
 
 def _tools(console: Console) -> None:
     with ui.element("div").classes("rw-tools"):
-        mode = ui.toggle({"fail": "Click fails", "look": "Click selects"})
-        mode.props("dense no-caps unelevated").mark("mode").bind_value(console, "pick_mode")
+        mode = ui.toggle({"fail": "Click fails", "look": "Click selects"}, value="fail")
+        mode.props("dense no-caps unelevated").mark("mode")
+        mode.on_value_change(lambda event: setattr(console, "pick_mode", event.value))
+        console.show_mode = mode.set_value
         view = ui.toggle({"map": "Map", "sheet": "Logical"}).props("dense no-caps unelevated")
         view.set_value("map" if console.scene.map is not None else "sheet")
         view.mark("view").on_value_change(lambda event: _set_view(console, event.value))

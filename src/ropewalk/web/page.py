@@ -19,6 +19,7 @@ from ropewalk.web.scene import Scene, scene_of
 from ropewalk.web.verdict import Verdict, verified
 
 What = Literal["desk", "verdict", "failed", "region", "picked"]
+Mode = Literal["fail", "look"]
 REROUTED = 3
 """So many pairs are drawn when something fails; the others are a click away."""
 Listener = Callable[[], Awaitable[None] | None]
@@ -53,7 +54,9 @@ class Console:
         self.region: dict[str, float] | None = None
         self.picked: tuple[str, str] | None = None
         """The last thing that was clicked: broker or link, and its name."""
-        self.pick_mode: Literal["fail", "look"] = "fail"
+        self.pick_mode: Mode = "fail"
+        self.show_mode: Callable[[Mode], object] = lambda _: None
+        """Sets the switch for it, where a panel has changed it."""
         self.with_load = False
         self.map: NetworkMap | None = None
         self.shown = Shown()
@@ -70,6 +73,11 @@ class Console:
         """Lay something over the map; `Shown()` takes it away."""
         self.shown = shown
         self.paint()
+
+    def set_mode(self, mode: Mode) -> None:
+        """What a click on the map does from now on."""
+        self.pick_mode = mode
+        self.show_mode(mode)
 
     async def set_desk(self, desk: Desk) -> None:
         """Another text; where it loads, everything is looked at again."""

@@ -157,11 +157,12 @@ class _Live:
     def _turned(self, on: bool) -> None:
         """Clicks select while this is shown: what is really so is not a game of what-if."""
         if on:
-            self.mode, self.console.pick_mode = self.console.pick_mode, "look"
+            self.mode = self.console.pick_mode
+            self.console.set_mode("look")
             self.seen, self.shown = -1, None
             self._look()
             return
-        self.console.pick_mode = self.mode
+        self.console.set_mode(self.mode)
         self.console.show(Shown())
 
     def _look(self) -> None:
