@@ -27,10 +27,9 @@ Source = Annotated[
 def load_from(path: Path, *, max_mb: float) -> "Federation":
     """Load the federation that an argument names, from brokers' own files as well."""
     from ropewalk.federation import load
+    from ropewalk.federation.opening import opened
 
-    if read := read_from([path]):
-        return read.federation
-    return load("/dev/stdin" if path == PIPE else path, max_mb=max_mb)
+    return load("/dev/stdin", max_mb=max_mb) if path == PIPE else opened(path, max_mb=max_mb)
 
 
 def read_from(

@@ -17,9 +17,8 @@ from ropewalk.report.document import Document
 
 if TYPE_CHECKING:
     from ropewalk.federation import Federation
-    from ropewalk.findings import Finding
     from ropewalk.overlay.settings import Settings
-    from ropewalk.overlay.simulate import Load, Run, Scenario
+    from ropewalk.overlay.simulate import Load, Scenario
     from ropewalk.overlay.simulate.faults import Fault
 
 app = typer.Typer(
@@ -27,7 +26,6 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-SHRINKING = 150
 MOST_RUNS = 100_000
 
 
@@ -86,6 +84,7 @@ def simulate(
         from ropewalk.overlay.simulate import Summary
         from ropewalk.overlay.simulate.cores import agents_of
         from ropewalk.report.simulation import draw, fault_lines, simulation_text
+        from ropewalk.report.verbs.simulating import plans_of, run_of, story_of, violations_of
 
         start = perf_counter()
         if scenario == SCENARIO:
@@ -101,12 +100,13 @@ def simulate(
         make = agents_of(federation, settings)
         rivals = _rival(rival, federation, settings)
         with progress(f"simulating {federation.name}"):
-            plans = _plans(federation, given, load, random, seed, runs)
-            run = partial(_run, federation, settings=settings, settled=settled)
+            plans = plans_of(federation, given, load, random, seed, runs)
+            run = partial(run_of, federation, settings=settings, settled=settled)
             done = [run(plan, make) for plan in plans]
             others = [run(plan, rivals) for plan in plans] if rivals else []
         totals = Summary(done).totals()
-        findings, story = _findings(done, str(path or scenario), shrink=shrink)
+        findings = list(violations_of(done, str(path or scenario)))
+        story = story_of(done) if shrink else None
         shown = next((run for run in done if run.violations), done[0])
         if plot is not None:
             draw(shown, plot)
@@ -194,64 +194,3 @@ def _rival(name: str | None, federation: "Federation", settings: "Settings") -> 
         known = ", ".join(RIVALS) or "none yet"
         raise UsageError(f"no rival is called {name!r}: there are {known}")
     return RIVALS[name](federation, settings)
-
-
-def _plans(
-    federation: "Federation",
-    given: "tuple[Fault, ...]",
-    load: "Load",
-    count: int,
-    seed: int,
-    runs: int,
-) -> list[Any]:
-    from ropewalk.overlay.simulate import plan_of, random_faults
-
-    plans = []
-    for one in range(seed, seed + runs):
-        drawn = random_faults(federation, count, seed=one, duration_us=load.duration_us)
-        plans.append(plan_of(federation, (*given, *drawn), load, seed=one))
-    return plans
-
-
-def _run(
-    federation: "Federation", plan: Any, make: Any, *, settings: "Settings", settled: bool
-) -> "Run":
-    from ropewalk.overlay.simulate import simulate as simulated
-    from ropewalk.overlay.simulate.world import Physics
-
-    return simulated(federation, plan, make, settings=settings, physics=Physics(settled=settled))
-
-
-def _findings(
-    done: "list[Run]", where: str, *, shrink: bool
-) -> tuple[list["Finding"], list[str] | None]:
-    """Every violation as a finding; of the first also the smallest plan that has it, as a story."""
-    from ropewalk.findings import Finding, Where
-
-    failed = [(run, one) for run in done for one in run.violations]
-    found = [
-        Finding(
-            one.code,
-            f"seed {run.plan.seed}: {one.message}",
-            Where(where),
-            "error",
-            {**one.witness, "seed": run.plan.seed, "faults": [str(f) for f in run.plan.faults]},
-        )
-        for run, one in failed
-    ]
-    if not failed or not shrink:
-        return found, None
-    return found, _story(*failed[0])
-
-
-def _story(run: "Run", violation: Any) -> list[str]:
-    from ropewalk.overlay.simulate import shrink, story
-
-    least = shrink(run, violation.code, budget=SHRINKING)
-    small = run.again(least.plan)
-    same = next(one for one in small.violations if one.code == violation.code)
-    told = "no fault can be left out" if least.minimal else f"after {least.runs} runs of shrinking"
-    plan = [f"  {fault}" for fault in least.plan.faults] or ["  no fault at all"]
-    messages = len(least.plan.publications)
-    head = f"The smallest plan found that fails ({told}), {messages} message(s):"
-    return [head, *plan, *story(small, same).splitlines()]

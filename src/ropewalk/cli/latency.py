@@ -133,8 +133,8 @@ def _busy(
     """The federation with calibrated capacities where it has none, and the rates of topics."""
     if stats is None:
         return federation, None
-    from ropewalk.cli.plans import existing, stats_of
     from ropewalk.pipeline.calibrate.results import read_capacities
+    from ropewalk.report.verbs.plans import existing, stats_of
     from ropewalk.verify.latency.load import Rate
 
     loaded = stats_of(stats)

@@ -2,7 +2,7 @@
 
 from math import inf
 from pathlib import Path as File
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
@@ -10,13 +10,6 @@ from ropewalk.cli.contract import Json, contract, finish, progress
 from ropewalk.cli.files import Source, load_from
 from ropewalk.errors import UsageError
 from ropewalk.report.document import Document, Outcome
-
-if TYPE_CHECKING:
-    from ropewalk.federation import Federation
-    from ropewalk.routing.apart.hazards import Hazard
-    from ropewalk.routing.apart.regions import Regions
-    from ropewalk.routing.apart.study import Study
-    from ropewalk.routing.apart.terrain import Path, Terrain
 
 MOST_PAIRS = 200
 MOST_HOPS = 1_000_000
@@ -129,13 +122,8 @@ def paths(
     """
     with contract("paths", as_json=as_json), progress(f"finding paths in {path}"):
         from ropewalk.federation.loading import MAX_YAML_MB
-        from ropewalk.findings import Where
         from ropewalk.report.paths import paths_text
-        from ropewalk.routing.apart.notes import notes
-        from ropewalk.routing.apart.plan import Wishes
-        from ropewalk.routing.apart.promises import findings as broken_promises
-        from ropewalk.routing.apart.study import study
-        from ropewalk.routing.apart.terrain import terrain_of
+        from ropewalk.report.verbs import pathfinding
 
         _check_effect(
             method,
@@ -149,48 +137,42 @@ def paths(
             },
         )
         if map is not None:
-            from ropewalk.report.map import check_name, draw_study
+            from ropewalk.report.map import check_name
 
             check_name(map)
         federation = load_from(path, max_mb=MAX_YAML_MB)
-        terrain = terrain_of(federation, brokers_only=overlay)
-        radius, radius_from = _radius(federation, radius_km, hazard, drawn=regions is not None)
-        wishes = Wishes(
+        found = pathfinding.paths(
+            federation,
+            _named(pair),
+            radius_km=_radius(radius_km),
+            hazard=hazard,
             method=method,
-            radius_km=radius,
+            regions=regions,
             delay_ms=_positive("delay-ms", delay_ms),
             max_stretch=_stretch("max-stretch", max_stretch, default=inf),
             hops=inf if hops is None else hops,
+            primary=primary,
             primary_stretch=_stretch("primary-stretch", primary_stretch, default=1.2),
             three=three,
             penalty=penalty or "div",
             by_distance=by_distance,
             reading="printed" if as_printed else "validated",
             k=k or 3,
-        )
-        pairs, pairs_in_all = _pairs(federation, pair, most_pairs)
-        found = study(
-            federation,
-            terrain,
-            pairs,
-            wishes,
-            polygons=_drawn(terrain, regions, only_nodes),
-            primary=_primary(federation, terrain, primary, pairs, method),
             only_nodes=only_nodes,
+            overlay=overlay,
+            strict=strict,
             seed=seed,
+            most_pairs=most_pairs,
         )
-        summary = _summary(found, radius_from, pairs_in_all, with_curve=curve)
-        summary["notes"] = notes(federation, found)
+        summary = {**found.summary, "paths": list(found.study.rows(with_curve=curve))}
+        summary["notes"] = summary.pop("notes")
         if map is not None:
+            from ropewalk.report.map import draw_study
+
             summary["map"] = str(map)
-            draw_study(found, map, name=federation.name)
-        required = radius_from == "requirements.regions"
-        findings = []
-        if required or strict:
-            where = Where(federation.source.file)
-            findings = broken_promises(found, where, circles_only=not strict)
-        outcome: Outcome = "findings" if findings else "ok"
-        document = Document("paths", outcome, summary, findings)
+            draw_study(found.study, map, name=federation.name)
+        outcome: Outcome = "ok" if found.ok else "findings"
+        document = Document("paths", outcome, summary, found.findings)
         finish(document, as_json=as_json, text=paths_text(summary))
 
 
@@ -212,23 +194,8 @@ def _check_effect(method: str, given: dict[str, object]) -> None:
             raise UsageError(f"{option} goes with --method {methods}, not with {method}")
 
 
-def _radius(
-    federation: "Federation", radius_km: float | None, hazard: "Hazard | None", *, drawn: bool
-) -> tuple[float | None, str]:
-    """The radius, and where it comes from."""
-    from ropewalk.routing.apart.hazards import RADIUS_KM
-
-    if radius_km is not None and hazard is not None:
-        raise UsageError("--radius-km and --hazard: give one of them")
-    if radius_km is not None:
-        return _positive("radius-km", radius_km, most=MOST_KM), "--radius-km"
-    if hazard is not None:
-        return float(RADIUS_KM[hazard]), hazard
-    if federation.requirements.regions is not None:
-        return federation.requirements.regions.radius_km, "requirements.regions"
-    if not drawn:
-        raise UsageError("how far does a disaster reach? Give --radius-km, --hazard or --regions")
-    return None, "--regions"
+def _radius(radius_km: float | None) -> float | None:
+    return None if radius_km is None else _positive("radius-km", radius_km, most=MOST_KM)
 
 
 def _positive(option: str, value: float | None, *, most: float = 1e9) -> float:
@@ -248,112 +215,12 @@ def _stretch(option: str, value: float | None, *, default: float) -> float:
     return value
 
 
-def _pairs(
-    federation: "Federation", asked: list[str] | None, most: int
-) -> tuple[list[tuple[str, str]], int]:
-    """Pairs of brokers, each once: as asked for, of topics, or all; and how many there are.
-
-    Of too many, as many as allowed are taken, evenly from the list.
-    """
-    from ropewalk.verify.demand import demand_of
-
-    if asked:
-        named = {frozenset(pair): pair for pair in (_named_pair(federation, a) for a in asked)}
-        return list(named.values()), len(named)
-    names = federation.graph.names
-    demand = demand_of(federation)
-    owed: dict[frozenset[int], tuple[int, int]] = {}
-    for a, b in zip(demand.source.tolist(), demand.to.tolist(), strict=True):
-        if a != b:
-            owed.setdefault(frozenset((a, b)), (a, b))
-    total = len(owed) or len(names) * (len(names) - 1) // 2
-    taken = [i * total // most for i in range(most)] if total > most else range(total)
-    ends = list(owed.values())
-    numbers = [ends[i] if ends else _nth_pair(i) for i in taken]
-    return [(names[a], names[b]) for a, b in numbers], total
-
-
-def _nth_pair(i: int) -> tuple[int, int]:
-    """The pairs (0, 1), (0, 2), (1, 2), (0, 3), ... by their place in this list."""
-    from math import isqrt
-
-    b = (isqrt(8 * i + 1) + 1) // 2
-    return i - b * (b - 1) // 2, b
-
-
-def _named_pair(federation: "Federation", text: str) -> tuple[str, str]:
-    from ropewalk.federation.sense.fault import did_you_mean
-
-    names = text.split(",")
-    if len(names) != 2 or names[0] == names[1]:
-        raise UsageError(f"--pair {text}: write two brokers, as --pair A,B")
-    for name in names:
-        if name not in federation.brokers:
-            hint = did_you_mean(name, list(federation.brokers))
-            raise UsageError(
-                f"--pair {text}: there is no broker {name!r}{f': {hint}' * bool(hint)}"
-            )
-    return names[0], names[1]
-
-
-def _primary(
-    federation: "Federation",
-    terrain: "Terrain",
-    text: str,
-    pairs: list[tuple[str, str]],
-    method: str,
-) -> "Literal['delay', 'hops'] | Path":
-    from ropewalk.routing.apart.primary import given_path
-
-    rules: dict[str, Literal["delay", "hops"]] = {"delay": "delay", "hops": "hops"}
-    if text in rules:
-        return rules[text]
-    if len(pairs) != 1 or "," not in text:
-        raise UsageError(f"--primary {text}: write delay, hops, or with one --pair its nodes A,n,B")
-    if method == "joint":
-        raise UsageError("--primary: joint chooses the primary itself: write delay or hops")
-    given = given_path(terrain, text.split(","))
-    number = [list(federation.brokers).index(name) for name in pairs[0]]
-    ends = [int(terrain.attached[i]) for i in number]
-    if [given.nodes[0], given.nodes[-1]] != ends:
-        first, last = (terrain.graph.names[node] for node in ends)
-        raise UsageError(f"--primary {text}: it must go from {first} to {last}")
-    return given
-
-
-def _drawn(terrain: "Terrain", file: File | None, only_nodes: bool) -> "Regions | None":
-    from ropewalk.routing.apart.polygons import polygon_regions
-
-    if file is None:
-        return None
-    text = file.read_text(encoding="utf-8", errors="replace")
-    return polygon_regions(terrain, text, file=str(file), only_nodes=only_nodes)
-
-
-def _summary(
-    found: "Study", radius_from: str, pairs_in_all: int, *, with_curve: bool
-) -> dict[str, Any]:
-    from collections import Counter
-
-    import numpy as np
-
-    terrain = found.scene.terrain
-    saved = found.captured
-    count = Counter({kind.label: kind.count for kind in found.tests.regions.kinds})
-    return {
-        "network": "underlay" if terrain.underlay else "brokers",
-        "nodes": terrain.graph.brokers,
-        "links": terrain.graph.links,
-        "without_place": int(np.isnan(terrain.at).any(axis=1).sum()),
-        "method": found.wishes.method,
-        "radius_km": found.wishes.radius_km,
-        "radius_from": radius_from,
-        "polygons": count["polygon"],
-        "risk_groups": count["risk group"],
-        "pairs": len(found.pairs),
-        "pairs_in_all": pairs_in_all - len(found.unjoined),
-        "without_path": [list(pair) for pair in found.unjoined],
-        "regions": found.before.regions,
-        "captured": None if saved is None else round(saved, 4),
-        "paths": list(found.rows(with_curve=with_curve)),
-    }
+def _named(texts: list[str] | None) -> list[tuple[str, str]] | None:
+    """Pairs as they were asked for."""
+    pairs = []
+    for text in texts or ():
+        names = text.split(",")
+        if len(names) != 2:
+            raise UsageError(f"--pair {text}: write two brokers, as --pair A,B")
+        pairs.append((names[0], names[1]))
+    return pairs or None

@@ -10,14 +10,12 @@ import typer
 
 from ropewalk.cli import jobs, latencies, spread, stream
 from ropewalk.cli.contract import Json, contract, finish, progress
-from ropewalk.cli.files import load_from
 from ropewalk.cli.spark import Master, Remote, started, work_of
 from ropewalk.errors import UsageError
 from ropewalk.report.document import Document, Outcome
 
 if TYPE_CHECKING:
     from ropewalk.findings import Finding
-    from ropewalk.pipeline.audit.results import Result
     from ropewalk.pipeline.folders import Work
     from ropewalk.pipeline.session import SparkSession
 
@@ -158,17 +156,15 @@ def conform_(
 ) -> None:
     """Hold conversations alone against their protocols; into FOLDER/conformance."""
     with contract("pipeline conform", as_json=as_json), started(master, remote, folder) as spark:
-        from ropewalk.report.pipeline import conform_text, findings_of
+        from ropewalk.pipeline import jobs
+        from ropewalk.report.pipeline import conform_text
 
-        work = work_of(folder)
-        result, timed = _conform(spark, work, federation)
-        summary = {**result.summary, **timed}
-        outcome: Outcome = "findings" if summary["violations"] else "ok"
-        text, findings = (
-            conform_text(summary, work.conformance),
-            findings_of(result, work.conformance),
-        )
-        _finish("pipeline conform", outcome, summary, text, findings, as_json)
+        with _step("conform") as timed:
+            done = jobs.conform(folder, federation=federation, spark=spark)
+        summary = {**done.summary, **timed}
+        outcome: Outcome = "ok" if done.ok else "findings"
+        text = conform_text(summary, done.folder)
+        _finish("pipeline conform", outcome, summary, text, list(done.findings), as_json)
 
 
 @app.command("all")
@@ -211,10 +207,10 @@ def ingested(
     spark: "SparkSession", work: "Work", traces: list[Path] | None, buckets: int | None
 ) -> dict[str, Any]:
     """Take traces into the store of a working folder."""
-    from ropewalk.pipeline.ingest.job import ingest
+    from ropewalk.pipeline import jobs
 
     with _step("ingest") as timed:
-        done = ingest(spark, traces or work.traces, work.store, buckets=buckets)
+        done = jobs.ingest(work.folder, traces=traces, buckets=buckets, spark=spark)
     return {**done.summary, **timed}
 
 
@@ -228,69 +224,34 @@ def rated(
     federation: Path | None,
 ) -> dict[str, Any]:
     """Rates of a working folder's store."""
-    from ropewalk.federation.loading import MAX_YAML_MB
-    from ropewalk.pipeline.rates.job import rates
-    from ropewalk.pipeline.store import open_store
+    from ropewalk.pipeline import jobs
 
     with _step("rates") as timed:
-        store = open_store(work.store)
-        path = federation or work.federation
-        items = (
-            dict(load_from(path, max_mb=MAX_YAML_MB).items) if federation or path.exists() else None
-        )
-        found = rates(
-            store.contents(spark),
+        found = jobs.rates(
+            work.folder,
             window_s=window_s,
-            peak=peak_rule(peak),
-            names=store.names("topic"),
-            items=items,
+            peak=peak,
             precision=precision,
             factors=factors,
+            federation=federation,
+            spark=spark,
         )
-        found.save(work.rates)
     return {**found.summary, **timed}
 
 
-def peak_rule(text: str) -> Any:
-    """The rule that an option names."""
-    from ropewalk.pipeline.rates.peaks import PeakRule
-
-    kind, _, value = text.partition(":")
-    try:
-        if kind == "busiest":
-            return PeakRule("busiest", hours=int(value or 1))
-        if kind == "quantile":
-            return PeakRule("quantile", quantile=float(value or 0.95))
-        if kind == "between":
-            begin, end = (round(float(one) * 1e9) for one in value.split(".."))
-            return PeakRule("between", from_ns=begin, until_ns=end)
-    except ValueError:
-        raise UsageError(f"--peak {text}: {value!r} is not what it takes") from None
-    if kind == "all" and not value:
-        return PeakRule("all")
-    raise UsageError(f"--peak {text}: write busiest:HOURS, quantile:Q, between:FROM..UNTIL or all")
-
-
 def _calibrate(spark: "SparkSession", work: "Work", runs: Path | None) -> dict[str, Any]:
-    from ropewalk.pipeline.calibrate import calibrate, calibrate_runs, write_capacities
-    from ropewalk.pipeline.store import open_store
+    from ropewalk.pipeline import jobs
 
     with _step("calibrate") as timed:
-        if runs is not None:
-            found = calibrate_runs(spark, runs)
-        else:
-            store = open_store(work.store)
-            found = calibrate(store.frame(spark, "samples"), names=store.names("node"))
-        if found.capacities()["brokers"]:
-            write_capacities(found, work.capacities)
+        found = jobs.calibrate(work.folder, runs=runs, spark=spark)
     return {**found.summary, **timed}
 
 
 def calibrated_if_sampled(spark: "SparkSession", work: "Work") -> dict[str, Any] | None:
     """Calibration, or None where nobody recorded samples."""
-    from ropewalk.pipeline.store import open_store
+    from ropewalk.pipeline.jobs import is_sampled
 
-    return _calibrate(spark, work, None) if open_store(work.store).paths("samples") else None
+    return _calibrate(spark, work, None) if is_sampled(work.folder) else None
 
 
 def _audit(
@@ -300,50 +261,17 @@ def _audit(
     deadline_ms: float,
     horizon: int | None,
 ) -> tuple[dict[str, Any], list["Finding"]]:
-    from ropewalk.federation.loading import MAX_YAML_MB
-    from ropewalk.pipeline.audit.job import audit
-    from ropewalk.pipeline.audit.results import against_ledger, result_of
-    from ropewalk.pipeline.store import open_store
-    from ropewalk.protocol.reading import load_automata
-    from ropewalk.report.pipeline import findings_of
+    from ropewalk.pipeline import jobs
 
     with _step("audit") as timed:
-        store = open_store(work.store)
-        path = federation or work.federation
-        described = load_from(path, max_mb=MAX_YAML_MB)
-        audited = audit(
-            spark,
-            store,
-            described,
-            deadline_ns=round(deadline_ms * 1e6),
+        done = jobs.audit(
+            work.folder,
+            federation=federation,
+            deadline_ms=deadline_ms,
             horizon_ns=horizon,
-            protocols=load_automata(described.protocols, path.parent),
+            spark=spark,
         )
-        result = result_of(audited, store)
-        if work.ledger.exists():
-            aside = store.manifest.rows["quarantine"]
-            result.summary.update(against_ledger(result.violations, aside, work.ledger))
-        result.save(work.audit)
-    return {**result.summary, **timed}, findings_of(result, work.audit)
-
-
-def _conform(
-    spark: "SparkSession", work: "Work", federation: Path | None
-) -> tuple["Result", dict[str, float]]:
-    from ropewalk.federation.loading import MAX_YAML_MB
-    from ropewalk.pipeline.audit.conform import conformance
-    from ropewalk.pipeline.audit.results import conformance_of
-    from ropewalk.pipeline.store import open_store
-    from ropewalk.protocol.reading import load_automata
-
-    with _step("conform") as timed:
-        store = open_store(work.store)
-        path = federation or work.federation
-        described = load_from(path, max_mb=MAX_YAML_MB)
-        protocols = load_automata(described.protocols, path.parent)
-        result = conformance_of(conformance(spark, store, described, protocols), store)
-        result.save(work.conformance)
-    return result, timed
+    return {**done.summary, **timed}, list(done.findings)
 
 
 @contextmanager

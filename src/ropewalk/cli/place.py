@@ -2,34 +2,19 @@
 
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from ropewalk.cli.contract import Json, Unnamed, contract, finish, progress
-from ropewalk.cli.files import Source
+from ropewalk.cli.files import Source, load_from
 from ropewalk.cli.pipeline import Peak, Window
-from ropewalk.cli.plans import (
-    again,
-    existing,
-    input_of,
-    load_federation,
-    near,
-    place_in,
-    seen_from,
-    stats_of,
-    today_of,
-    write_plan,
-)
 from ropewalk.cli.spark import Master, Remote, started, work_of
 from ropewalk.errors import UsageError
-from ropewalk.report.document import Document
+from ropewalk.report.document import Document, Outcome
 
 if TYPE_CHECKING:
     from ropewalk.pipeline.folders import Work
-    from ropewalk.pipeline.rates.stats import Stats
-    from ropewalk.placement.inputs import Input
-    from ropewalk.placement.placing import Placed
 
 app = typer.Typer(
     cls=Unnamed,
@@ -117,55 +102,50 @@ def items(
 ) -> None:
     """Make a plan (`place FILE` is short for this). It is a dry run: nothing is moved."""
     with contract("place", as_json=as_json):
-        from ropewalk.placement.plan import plan_of
-        from ropewalk.placement.solve.scores import Model, Objective
+        from ropewalk.federation.loading import MAX_YAML_MB
         from ropewalk.report.placement import draw, plan_lines
+        from ropewalk.report.verbs.placing import place
+        from ropewalk.report.verbs.plans import existing
 
         start = perf_counter()
         _check_outputs(out, pictures)
         if (stats is None) == (from_trace is None):
             raise UsageError("say --stats DIR or --from-trace DIR, one of them")
-        federation = load_federation(path)
+        federation = load_from(path, max_mb=MAX_YAML_MB)
         timed: dict[str, float] = {}
         if from_trace is not None:
             work = work_of(from_trace)
             timed = _measured(work, path, window_s, peak, master, remote)
             stats, capacities = work.rates, capacities or existing(work.capacities)
         assert stats is not None  # noqa: S101  (one of the two was given)
-        loaded, out_of = stats_of(stats), without or []
-        found = input_of(federation, stats, loaded, capacities, out_of, silent=silent)
-        goal, how = Objective[objective.upper()], Model[model.upper()]
-        calm = (
-            input_of(federation, quiet, stats_of(quiet), capacities, out_of, silent=True)
-            if quiet
-            else None
-        )
         with progress("placing"):
-            placed = _placed(found, calm, goal, how, gain, failures, seed)
-        made_from: dict[str, Any] = {
-            "federation": seen_from(out, path),
-            "stats": seen_from(out, stats),
-            **({"capacities": seen_from(out, capacities)} if capacities else {}),
-            **({"without": ",".join(without)} if without else {}),
-            "silent": silent,
-        }
-        plan = plan_of(placed, made_from)
-        notes = [*found.notes, *_checked(placed, found, loaded), *_plain_costs(loaded)]
-        if out is not None:
-            plan["policies"] = write_plan(plan, placed, out)
-        drawn = [str(one) for one in draw(placed, pictures)] if pictures else []
+            found = place(
+                federation,
+                stats,
+                capacities=capacities,
+                objective=objective,
+                model=model,
+                gain=gain,
+                failures=failures,
+                without=without or (),
+                silent=silent,
+                quiet=quiet,
+                seed=seed,
+                file=path,
+            )
+        plan = found.save(out) if out is not None else found.plan()
+        drawn = [str(one) for one in draw(found.placed, pictures)] if pictures else []
         summary = {
             **plan,
-            "notes": notes,
+            "notes": list(found.notes),
             "pictures": drawn,
             "timed": {**timed, "seconds": round(perf_counter() - start, 3)},
         }
-        text = plan_lines(plan, notes)
+        text = plan_lines(plan, found.notes)
         if out is not None:
             text += f"\nWrote {out} (version {plan['version']}) and {plan['policies']['file']}."
-        document = Document(
-            "place", "findings" if placed.broken else "ok", summary, _findings(placed, path)
-        )
+        outcome: Outcome = "ok" if found.ok else "findings"
+        document = Document("place", outcome, summary, found.findings)
         finish(document, as_json=as_json, text=text)
 
 
@@ -181,6 +161,7 @@ def explain(
         from ropewalk.placement.plan_file import plan_in
         from ropewalk.placement.solve.scores import Model
         from ropewalk.report.placement import explained, explained_text
+        from ropewalk.report.verbs.plans import again, near, place_in
 
         read = plan_in(plan)
         if item not in read.items:
@@ -221,57 +202,18 @@ def replay_(
 
     With --delivered nothing is supposed: the trace says which broker gave what to clients.
     """
-    from ropewalk.cli.pipeline import peak_rule
+    from ropewalk.pipeline.jobs import peak_rule
 
     with contract("place replay", as_json=as_json), started(master, remote, folder) as spark:
-        rule = peak_rule(peak)
-        from ropewalk.cli.replaying import replay_text, replayed
-        from ropewalk.findings import Finding, Where
-        from ropewalk.placement.plan_file import plan_in
+        from ropewalk.report.verbs.replaying import replay, replay_text
 
-        read = plan_in(plan)
-        found = again(read, plan)
-        place = today_of(found, plan) if today else place_in(found, read, plan)
         with progress("replaying"):
-            summary = replayed(
-                spark,
-                work_of(folder),
-                found,
-                place,
-                read.goal["model"],
-                rule,
-                delivered=delivered,
+            found = replay(
+                plan, folder, peak=peak_rule(peak), today=today, delivered=delivered, spark=spark
             )
-        summary |= {"placement": "today" if today else "plan"}
-        wrong = [
-            Finding("L002", one["text"], Where(str(plan)))
-            for one in summary["brokers"]
-            if not one["confirmed"]
-        ]
-        document = Document("place replay", "findings" if wrong else "ok", summary, wrong)
-        finish(document, as_json=as_json, text=replay_text(summary))
-
-
-def _placed(
-    found: "Input",
-    calm: "Input | None",
-    goal: Any,
-    model: Any,
-    gain: float,
-    failures: int,
-    seed: int,
-) -> "Placed":
-    from ropewalk.placement.placing import place
-
-    return place(
-        found.problem,
-        goal,
-        model=model,
-        gain=gain,
-        at_once=failures,
-        seed=seed,
-        quiet_hours=calm.problem if calm else None,
-    )
+        outcome: Outcome = "ok" if found.ok else "findings"
+        document = Document("place replay", outcome, found.summary, found.findings)
+        finish(document, as_json=as_json, text=replay_text(found.summary))
 
 
 def _measured(
@@ -291,46 +233,6 @@ def _measured(
     }
 
 
-def _checked(placed: "Placed", found: "Input", stats: "Stats") -> list[str]:
-    """Whether what was seen in the peak agrees with the model."""
-    if stats.counts is None or stats.window_s is None:
-        return []
-    from ropewalk.pipeline.shares import share_of
-    from ropewalk.placement.inputs import peaks_of
-    from ropewalk.placement.judge import percent
-    from ropewalk.placement.risk import loads_seen, margins, risk_of
-
-    problem = placed.problem
-    peaks = peaks_of(found, stats.counts.by_window(len(stats.names)), stats.window_s)
-    loads = loads_seen(problem, placed.place, peaks)
-    risk = risk_of(margins(problem, placed.place, placed.model))
-    level = 1 - 0.05 / len(risk)
-    shares = [
-        share_of(loads[:, b] > limit, loads[:, b], level=level)
-        for b, limit in enumerate(problem.limit)
-    ]
-    wrong = [
-        (broker, one, expected)
-        for broker, one, expected in zip(problem.brokers, shares, risk, strict=True)
-        if not one.low <= expected <= one.high
-    ]
-    if not wrong:
-        return []
-    broker, one, expected = max(wrong, key=lambda row: abs(row[1].share - row[2]))
-    other = "lognormal" if placed.model.name == "NORMAL" else "normal"
-    return [
-        f"the {placed.model.name.lower()} model is off for {len(wrong)} of"
-        f" {len(risk)} brokers: {broker} would have been overloaded in {percent(one.share)} of the"
-        f" windows, not {percent(expected)}; see what --model {other} says"
-    ]
-
-
-def _plain_costs(stats: "Stats") -> list[str]:
-    if stats.counts is None and (stats.replication == 1).all() and (stats.filters == 1).all():
-        return ["replication and filters of all topics are 1, as if nobody had given them"]
-    return []
-
-
 def _check_outputs(out: Path | None, pictures: Path | None) -> None:
     if out is not None:
         from ropewalk.placement.plan_file import is_plan
@@ -343,9 +245,3 @@ def _check_outputs(out: Path | None, pictures: Path | None) -> None:
             raise UsageError(f"{out}: there is no folder {out.parent}: make it, or name another")
     if pictures is not None and not pictures.is_dir():
         raise UsageError(f"{pictures}: there is no such folder: make it, or name another")
-
-
-def _findings(placed: "Placed", path: Path) -> list[Any]:
-    from ropewalk.findings import Finding, Where
-
-    return [Finding("L001", one.reason, Where(str(path))) for one in placed.broken]

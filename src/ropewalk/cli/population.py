@@ -13,7 +13,7 @@ from ropewalk.cli.apart import first_of
 from ropewalk.cli.contract import Json, Unnamed, contract, finish, progress, say
 from ropewalk.cli.files import PIPE
 from ropewalk.errors import InputError, UsageError
-from ropewalk.findings import Finding, Where
+from ropewalk.findings import Finding
 from ropewalk.report.document import Document
 
 if TYPE_CHECKING:
@@ -196,6 +196,8 @@ def _plainly(net: "Net", seconds: float) -> dict[str, Any]:
 
 
 def _document(found: "list[tuple[Told, dict[str, Any]]]") -> Document:
+    from ropewalk.report.population import findings_of
+
     verdicts = [one.verdict for one, _ in found]
     worst = min(verdicts, key=("unsafe", "undecided", "safe").index)
     outcome: Any = {"unsafe": "findings", "undecided": "undecided", "safe": "ok"}[worst]
@@ -207,28 +209,8 @@ def _document(found: "list[tuple[Told, dict[str, Any]]]") -> Document:
         "seconds": round(sum(one["seconds"] for _, one in found), 3),
         "patterns": [one for _, one in found],
     }
-    findings = [finding for one, _ in found for finding in _findings(one)]
+    findings = [finding for one, _ in found for finding in findings_of(one)]
     return Document("population", outcome, summary, findings)
-
-
-def _findings(found: "Told") -> list[Finding]:
-    from ropewalk.report.population import with_clients
-    from ropewalk.report.verification import plural
-
-    where = Where(found.question.file, found.question.line)
-    what = found.question.name or "a target"
-    if found.verdict == "unsafe":
-        witness = {
-            "clients": dict(found.clients),
-            "steps": list(found.witness),
-            "lines": list(found.lines),
-        }
-        length = plural(found.length, "step")
-        says = f"{what} can come about, with {with_clients(found)} in {length}"
-        return [Finding("N031", says, where, "error", witness)]
-    if found.verdict == "undecided":
-        return [Finding("N032", f"{what} was not decided: {found.evidence}", where, "warning")]
-    return []
 
 
 def _write_evidence(path: Path, found: "list[tuple[Question, Answer]]") -> None:

@@ -1,6 +1,5 @@
 """`ropewalk report`: all that is known of a federation as one page that can be filed."""
 
-import json
 import os
 import sys
 from dataclasses import replace
@@ -16,13 +15,11 @@ from ropewalk.cli.files import PIPE, load_from, read_from
 from ropewalk.cli.read import Map
 from ropewalk.cli.verify import Budget, Failures, Strict, asked_for, verified
 from ropewalk.errors import UsageError
-from ropewalk.report.document import Document
 
 if TYPE_CHECKING:
     from ropewalk.federation import Federation
     from ropewalk.report.filed.facts import Proof
-
-PAGE, DATA = (".html", ".htm"), ".json"
+    from ropewalk.report.filed.whole import Report
 
 Files = Annotated[
     list[Path],
@@ -66,41 +63,43 @@ def report(
     file that went in what its SHA-256 is. SOURCE_DATE_EPOCH, if it is set, is the time it names.
     """
     with contract("report", as_json=as_json):
-        from ropewalk.federation.saving import write_text
-        from ropewalk.report.filed.gather import gather
-        from ropewalk.report.filed.page import page_of
-        from ropewalk.report.filed.sources import making
         from ropewalk.report.filed.told import report_text
-        from ropewalk.report.filed.whole import report_of
+        from ropewalk.report.verbs.reporting import Filed, check_out
 
-        _check(out)
+        if out is not None:
+            check_out(out)
         file, others = _sorted_out(files)
         with progress(f"verifying {file}"):
             proof = _proof(file, asked_for(failures), strict, budget, mapping)
-        made = report_of(
-            gather(
-                proof,
-                making=making(_now(), join(["ropewalk", *sys.argv[1:]])),
-                plans=plans or (),
-                work=work or (),
-                documents=[*(documents or ()), *others],
-                title=title,
-            )
-        )
-        document = Document("report", made.outcome, made.as_dict(), made.findings)
+        made = Filed(_gathered(proof, plans, work, [*(documents or ()), *others], title))
         if out is not None:
-            data = json.dumps(document.as_dict(), ensure_ascii=False) + "\n"
-            write_text(out, data if out.suffix.lower() == DATA else page_of(made))
+            made.save(out)
         # A person is told of parts: findings stand in the page, with what to do about each.
-        shown = document if as_json else replace(document, findings=())
-        finish(shown, as_json=as_json, text=report_text(made, out))
+        document = made.document() if as_json else replace(made.document(), findings=())
+        finish(document, as_json=as_json, text=report_text(made.report, out))
 
 
-def _check(out: Path | None) -> None:
-    if out is not None and out.suffix.lower() not in (*PAGE, DATA):
-        raise UsageError(f"{out}: name the page *.html, or *.json for the same as data")
-    if out is not None and not out.parent.is_dir():
-        raise UsageError(f"{out}: there is no folder {out.parent}: make it, or name another")
+def _gathered(
+    proof: "Proof",
+    plans: list[Path] | None,
+    work: list[Path] | None,
+    documents: list[Path],
+    title: str | None,
+) -> "Report":
+    from ropewalk.report.filed.gather import gather
+    from ropewalk.report.filed.sources import making
+    from ropewalk.report.filed.whole import report_of
+
+    how = making(_now(), join(["ropewalk", *sys.argv[1:]]))
+    found = gather(
+        proof,
+        making=how,
+        plans=plans or (),
+        work=work or (),
+        documents=documents,
+        title=title,
+    )
+    return report_of(found)
 
 
 def _sorted_out(files: list[Path]) -> tuple[Path, list[Path]]:
@@ -125,18 +124,11 @@ def _proof(
     mapping: Path | None,
 ) -> "Proof":
     from ropewalk.federation.loading import MAX_YAML_MB
-    from ropewalk.protocol.reading import load_automata
-    from ropewalk.report.filed.facts import Proof
-    from ropewalk.verify.protocols import protocol_findings
+    from ropewalk.report.verbs.reporting import proof
 
     reading = read_from([file], mapping=mapping)
     federation: Federation = reading.federation if reading else load_from(file, max_mb=MAX_YAML_MB)
-    result = verified(federation, failures, None, None, None, strict, budget)
-    found = [*reading.telling] if reading else []
-    if federation.protocols:
-        automata = load_automata(federation.protocols, file.parent)
-        found += protocol_findings(federation, automata)
-    return Proof(result, tuple(found), reading.not_modelled if reading else 0)
+    return proof(verified(federation, failures, None, None, None, strict, budget), reading)
 
 
 def _now() -> str:

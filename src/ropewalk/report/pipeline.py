@@ -5,24 +5,8 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from ropewalk.findings import Finding, Where, rules
-from ropewalk.pipeline.audit.results import VIOLATIONS, Result, first_violations, sentence
-
-MOST_FINDINGS = 100
-"""A report names at most so many violations; the table has them all."""
-
-
-def findings_of(result: Result, folder: Path) -> list[Finding]:
-    """Violations as findings: some of every code; their place is their number in the table."""
-    return [
-        Finding(
-            one["code"],
-            sentence(one),
-            Where(str(folder / VIOLATIONS), one["number"]),
-            witness={key: one[key] for key in one if key not in ("code", "number")},
-        )
-        for one in first_violations(result, MOST_FINDINGS)
-    ]
+from ropewalk.findings import rules
+from ropewalk.pipeline.audit.results import Result, sentence
 
 
 def ingest_text(summary: dict[str, Any]) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from textwrap import fill
 from typing import Any
 
+from ropewalk.findings import Finding, Where
 from ropewalk.report.verification import plural
 from ropewalk.verify.population.asking import Told
 
@@ -57,3 +58,21 @@ def _lines(told: Told, summary: Mapping[str, Any]) -> Iterator[str]:
 
 def _folded(line: str) -> str:
     return fill(line, 80, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
+
+
+def findings_of(found: Told) -> list[Finding]:
+    """What can come about, with the run that shows it, or was not decided."""
+    where = Where(found.question.file, found.question.line)
+    what = found.question.name or "a target"
+    if found.verdict == "unsafe":
+        witness = {
+            "clients": dict(found.clients),
+            "steps": list(found.witness),
+            "lines": list(found.lines),
+        }
+        length = plural(found.length, "step")
+        says = f"{what} can come about, with {with_clients(found)} in {length}"
+        return [Finding("N031", says, where, "error", witness)]
+    if found.verdict == "undecided":
+        return [Finding("N032", f"{what} was not decided: {found.evidence}", where, "warning")]
+    return []

@@ -6,7 +6,10 @@ witnesses), `flood` and `bridges` (native bridges), `reconfiguration` and `promi
 (`verify` itself), `again` (after an edit).
 """
 
+from ropewalk.lazily import as_a_verb
 from ropewalk.verify.result import Verification, verify
 from ropewalk.verify.verdicts import Verdict
 
 __all__ = ["Verdict", "Verification", "verify"]
+
+as_a_verb(__name__, "ropewalk.verify.result")

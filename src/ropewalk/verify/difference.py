@@ -75,6 +75,16 @@ class Difference:
         return not self.changes and not self.only_old and not self.only_new
 
     @property
+    def ok(self) -> bool:
+        """Whether nothing that was delivered is lost."""
+        return not any(one.severity == "error" for one in self.findings)
+
+    @property
+    def witness(self) -> object:
+        """The witness of the first finding, or None."""
+        return self.findings[0].witness if self.findings else None
+
+    @property
     def summary(self) -> dict[str, Any]:
         """How many pairs of brokers and cases changed, by kind."""
         found: dict[str, Any] = {"scenarios": self.scenarios}

@@ -17,6 +17,7 @@ from ropewalk.federation.dump import flow
 from ropewalk.federation.facts import Federation, Route
 from ropewalk.federation.plain import plain
 from ropewalk.federation.source import Source
+from ropewalk.findings import Finding
 from ropewalk.verify.check import Check
 from ropewalk.verify.faults import Fault, finding_of
 from ropewalk.verify.paths import rows_in
@@ -59,6 +60,16 @@ class Repaired:
 
         rows = [(one.words, one.fault, one.bad_before, one.bad_after) for one in self.repairs]
         return pd.DataFrame(rows, columns=["repair", "fault", "bad_before", "bad_after"])
+
+    @property
+    def ok(self) -> bool:
+        """Whether all is right with the repairs."""
+        return self.result.ok
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What is left to find with the repairs."""
+        return self.result.findings
 
     @property
     def mended(self) -> bool:

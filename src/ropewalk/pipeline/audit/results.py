@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ropewalk.errors import UsageError
-from ropewalk.findings import rules
+from ropewalk.findings import Finding, Where, rules
 from ropewalk.pipeline.audit.conform import Conformance
 from ropewalk.pipeline.audit.job import UNCHECKED as UNCHECKED_ROWS
 from ropewalk.pipeline.audit.job import Audited
@@ -25,6 +25,8 @@ AUDIT_FILES = (VIOLATIONS, UNCHECKED, SUMMARY)
 
 OTHER = {"A008": "client", "A011": "subscription", "A012": "node", "A013": "conversation"}
 """Of which column the name in `other` is."""
+MOST_FINDINGS = 100
+"""A report names at most so many violations; the table has them all."""
 BAD_ROWS = "Q"
 """What a ledger calls rows that cannot be let in."""
 
@@ -218,3 +220,16 @@ def first_violations(result: Result, most: int) -> Sequence[dict[str, Any]]:
         seen[row["code"]] += 1
     chosen = sorted(number for _, number in sorted(turns)[:most])
     return [numbered[number - 1] for number in chosen]
+
+
+def findings_of(result: Result, folder: Path) -> list[Finding]:
+    """Violations as findings: some of every code; their place is their number in the table."""
+    return [
+        Finding(
+            one["code"],
+            sentence(one),
+            Where(str(folder / VIOLATIONS), one["number"]),
+            witness={key: one[key] for key in one if key not in ("code", "number")},
+        )
+        for one in first_violations(result, MOST_FINDINGS)
+    ]

@@ -32,6 +32,7 @@ from ropewalk.pipeline.store import (
 )
 
 if TYPE_CHECKING:
+    import pandas as pd
     from pyspark.sql import DataFrame, SparkSession
 
 LARGEST = 1 << 30
@@ -69,6 +70,17 @@ class Ingested:
             "stored": self.store.manifest.rows,
             "buckets": self.store.manifest.buckets,
         }
+
+    @property
+    def ok(self) -> bool:
+        """Whether every row was let in."""
+        return not self.quarantined
+
+    def frame(self) -> "pd.DataFrame":
+        """A row per reason for which rows were put aside."""
+        import pandas as pd
+
+        return pd.DataFrame(self.reasons.items(), columns=["reason", "rows"])
 
 
 def ingest(

@@ -29,6 +29,7 @@ from ropewalk.pipeline.rates.peaks import Loads, Peak, PeakRule, peak_of
 from ropewalk.pipeline.rates.tally import TOPIC, Longs, Merged
 
 if TYPE_CHECKING:
+    import pandas as pd
     from pyspark.sql import DataFrame
 
 MOST_TOPICS = 10_000
@@ -48,6 +49,11 @@ class Rates:
     factors: Factors
     items: Items | None
     summary: dict[str, Any]
+
+    def frame(self) -> "pd.DataFrame":
+        """A row per topic of the trace, with its figures."""
+        found: pd.DataFrame = self.topics.to_pandas()
+        return found
 
     def save(self, folder: str | Path) -> None:
         """Write a folder, whole or not at all; raises UsageError if it cannot be written."""

@@ -12,14 +12,13 @@ import yaml
 
 from ropewalk.errors import UsageError
 from ropewalk.findings import SEVERITIES, Finding, Where
-from ropewalk.pipeline.audit.results import Result, read_result
+from ropewalk.pipeline.audit.results import Result, findings_of, read_result
 from ropewalk.pipeline.folders import Work
 from ropewalk.pipeline.store import MANIFEST, open_store
 from ropewalk.placement.plan import read_plan
 from ropewalk.placement.plan_file import plan_texts
 from ropewalk.report.filed.facts import Gathered, Input, Making, Observed, PlanFile, Proof, Ran
 from ropewalk.report.filed.sources import every, hashed, of_federation
-from ropewalk.report.pipeline import findings_of
 
 KEYS = {"command", "ok", "summary", "findings"}
 """What every document of a verb has."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from ropewalk.routing.ahead.on_demand import row_after
 from ropewalk.routing.ahead.patches import Asked
 from ropewalk.routing.table import Rows, shortest_rows
 from ropewalk.routing.trees import Net
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MOST_BYTES = 8e9
 SINGLE_BYTES, PAIR_BYTES = 20, 80
@@ -80,6 +83,24 @@ class Tables:
         """
         found = int(self.row(at, failure)[self.broker(to).at])
         return self.colours.broker_names[found] if found >= 0 else None
+
+    def frame(self, failure: str = "none") -> "pd.DataFrame":
+        """A row per entry in a failure: at a broker, towards another, the neighbour that is next.
+
+        >>> from ropewalk import generate
+        >>> tables_of(generate("three-broker")).frame("b1--b2").query("at == 'b1'").next.tolist()
+        ['b3', 'b3']
+        """
+        import pandas as pd
+
+        names = self.colours.broker_names
+        rows = [
+            (names[one.at], names[to], names[hop])
+            for one in self.brokers
+            for to, hop in enumerate(self.row(names[one.at], failure).tolist())
+            if hop >= 0 and to != one.at
+        ]
+        return pd.DataFrame(rows, columns=["at", "to", "next"])
 
     def nbytes(self) -> int:
         """Bytes of all brokers' arrays."""

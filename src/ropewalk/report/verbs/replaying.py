@@ -1,17 +1,86 @@
-"""`ropewalk place replay`: what a plan predicts beside what the trace shows."""
+"""`place replay`: what a plan predicts beside what the trace shows."""
 
-from dataclasses import asdict
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ropewalk.errors import UsageError
+from ropewalk.findings import Finding, Where
+from ropewalk.report.verbs.plans import again, place_in, today_of
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from ropewalk.pipeline.folders import Work
     from ropewalk.pipeline.rates.peaks import PeakRule
     from ropewalk.pipeline.rates.stats import Stats
     from ropewalk.pipeline.session import SparkSession
     from ropewalk.placement.inputs import Input
     from ropewalk.placement.problems import Ints
+
+
+PathText = str | PathLike[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """The risk of each broker, predicted and observed."""
+
+    summary: Mapping[str, Any]
+    plan: str
+
+    @property
+    def ok(self) -> bool:
+        """Whether every prediction is inside the interval of what was observed."""
+        return not self.findings
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Brokers of which it is not."""
+        return tuple(
+            Finding("L002", one["text"], Where(self.plan))
+            for one in self.summary["brokers"]
+            if not one["confirmed"]
+        )
+
+    def frame(self) -> "pd.DataFrame":
+        """A row per broker."""
+        import pandas as pd
+
+        return pd.DataFrame(self.summary["brokers"]).drop(columns="text")
+
+
+def replay(
+    plan: PathText,
+    folder: PathText,
+    *,
+    peak: "str | PeakRule" = "busiest:1",
+    today: bool = False,
+    delivered: bool = False,
+    spark: "SparkSession | None" = None,
+) -> Replayed:
+    """Replay a stored trace under a plan: how often each broker would have been overloaded.
+
+    `today`: where items were before the plan. `delivered`: what brokers really handed to clients.
+    """
+    from ropewalk.pipeline.jobs import peak_rule, work_of
+    from ropewalk.pipeline.plainly import plainly
+    from ropewalk.pipeline.session import session
+    from ropewalk.placement.plan_file import plan_in
+
+    path = Path(plan)
+    read = plan_in(path)
+    found = again(read, path)
+    place = today_of(found, path) if today else place_in(found, read, path)
+    rule = peak_rule(peak) if isinstance(peak, str) else peak
+    model = read.goal["model"]
+    with plainly():
+        summary = replayed(
+            spark or session(), work_of(folder), found, place, model, rule, delivered=delivered
+        )
+    return Replayed({**summary, "placement": "today" if today else "plan"}, str(path))
 
 
 def replayed(
@@ -116,7 +185,7 @@ def _work_us(found: "Input", stats: "Stats") -> dict[tuple[str, str], float]:
     }
 
 
-def replay_text(summary: dict[str, Any]) -> str:
+def replay_text(summary: Mapping[str, Any]) -> str:
     """The same for people."""
     rows = [f"{'':20} {'predicted':>10} {'observed':>10}   {'interval':<21} windows"]
     for one in sorted(summary["brokers"], key=lambda row: -row["observed"]):

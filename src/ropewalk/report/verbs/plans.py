@@ -4,8 +4,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ropewalk.cli.files import PIPE, load_from
 from ropewalk.errors import UsageError
+from ropewalk.federation.opening import opened
 
 if TYPE_CHECKING:
     from ropewalk.federation import Federation
@@ -16,11 +16,7 @@ if TYPE_CHECKING:
     from ropewalk.placement.plan import ReadPlan
 
 
-def load_federation(path: Path) -> "Federation":
-    """A federation that a plan is made of."""
-    from ropewalk.federation.loading import MAX_YAML_MB
-
-    return load_from(path, max_mb=MAX_YAML_MB)
+PIPE = Path("-")
 
 
 def stats_of(path: Path) -> "Stats":
@@ -91,7 +87,7 @@ def again(read: "ReadPlan", plan: Path) -> "Input":
     try:
         if made["federation"] == str(PIPE):
             raise UsageError(f"{plan}: its federation came through a pipe: make it of a file")
-        federation = load_federation(here / made["federation"])
+        federation = opened(here / made["federation"])
         stats = here / made["stats"]
         return input_of(
             federation,
