@@ -104,9 +104,10 @@ class Course:
         words = ["lab", "up", self.at("federation.yaml"), "--dir", self.at("lab")]
         lab = self.do.begin([*words, "--for", str(LAB_LIMIT_S)])
         with self.do.busy("starting brokers and agents"):
-            if not lab.first_line():
-                self.do.end(lab)
-                raise LabError("the lab has ended at once: run the demo again")
+            line = lab.first_line()
+        if not line or not json.loads(line)["ok"]:
+            self.do.end(lab)  # says why
+            raise LabError("the lab has ended at once: run the demo again")
         servers = ", ".join(sorted({"nats", self.scenery.make})).replace("mosquitto", "Mosquitto")
         self.tell(
             f"{len(brokers())} real brokers ({servers.replace('nats', 'NATS')}), an agent"

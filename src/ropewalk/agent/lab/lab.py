@@ -25,7 +25,7 @@ from ropewalk.federation import Federation
 from ropewalk.overlay import chart_of
 
 PROXY_S = 15.0
-AGENT_S = 60.0
+AGENT_S = 120.0
 """How long proxy and agents may take to be ready: many of them may start at once."""
 
 
