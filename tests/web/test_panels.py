@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from ropewalk.report.verbs.placing import place
+from tests.unit.test_console_audits import FEDERATION, violation, written
 from tests.web.conftest import ROOT, Open, Serve, click, number_of, tab
 
 LINE = """\
@@ -167,3 +168,30 @@ def test_a_plan_is_shown_before_and_after_and_a_move_on_the_map(
     plan.write_text("plan: no plan")
     expect(page.get_by_text(re.compile(r"plan\.yaml: "))).to_be_visible()
     expect(drawn).to_have_count(0)
+
+
+# --- audit --------------------------------------------------------------------------------------
+
+
+def test_an_audit_is_shown_with_whom_violations_concern_and_read_again(
+    served: Serve, opened: Open, tmp_path: Path
+) -> None:
+    file, work = tmp_path / "f.yaml", tmp_path / "work"
+    file.write_text(FEDERATION, "utf-8")
+    work.mkdir()
+    page = opened(served(file, "--work", work).plain)
+    tab(page, "Audit")
+    expect(page.get_by_text("Delivery was not audited yet")).to_be_visible()  # the control
+    name = "<img src=x onerror='window.hit = 1'>"
+    written(work, [violation("A001", topic=name), violation("A005", consumer=None)])
+    expect(page.get_by_text("2 violations in 1,234 rows.")).to_be_visible()
+    page.locator(".q-chip", has_text="A001 lost-message 1").click()
+    rows = page.locator(".rw-table tbody tr")
+    expect(rows).to_have_count(1)
+    expect(rows.first).to_contain_text(f"message 1 of feed on {name} never reached app")
+    rows.first.click()
+    wait_for_look(page, "brokers", number_of(page, "broker", "a"), "witness")
+    wait_for_look(page, "brokers", number_of(page, "broker", "c"), "witness")
+    wait_for_look(page, "brokers", number_of(page, "broker", "b"), None)
+    expect(page.get_by_text(f"ropewalk trace show {work} 1")).to_be_visible()
+    assert page.evaluate("() => window.hit ?? 0") == 0

@@ -8,6 +8,7 @@ from nicegui import ui
 from ropewalk.web.given import Given
 from ropewalk.web.map import NetworkMap
 from ropewalk.web.page import Console
+from ropewalk.web.panels.audit import audit_panel
 from ropewalk.web.panels.edit import edit_panel
 from ropewalk.web.panels.failures import failures_panel
 from ropewalk.web.panels.findings import findings_panel
@@ -26,6 +27,7 @@ PANELS: tuple[tuple[str, str, Build], ...] = (
     ("Placement", "balance", placement_panel),
     ("Protocols", "forum", protocols_panel),
     ("Live", "sensors", live_panel),
+    ("Audit", "fact_check", audit_panel),
 )
 """Tab, icon and panel, in the order in which people need them."""
 
