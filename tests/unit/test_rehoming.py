@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from ropewalk import loads
-from ropewalk.agent.lab.planning import moved
+from ropewalk.agent.lab.layout import layout_of
+from ropewalk.agent.lab.planning import Planning, moved
+from ropewalk.agent.lab.ports import Ports
 from ropewalk.agent.policies import moves_of, policies_of
 from ropewalk.agent.rehoming import PATIENCE_S, PlannedMove, Rehoming
 from ropewalk.errors import UsageError
@@ -156,3 +158,22 @@ def test_items_that_stayed_are_findings_and_those_under_way_are_no_success() -> 
     assert (outcome, [one.code for one in found]) == ("findings", ["L003"])
     assert plan_findings({**told, "over": False}, "p")[0] == "undecided"
     assert json.dumps(told)
+
+
+def test_a_plan_of_another_federation_is_refused_by_the_lab(tmp_path: Path) -> None:
+    ports = Ports()
+    try:
+        layout = layout_of(THREE, tmp_path, ports)
+        plan = tmp_path / "given.yaml"
+        other = CaseBase({}, ("elsewhere",), (Case("peak", frozenset(), {}, 0.0, {}),))
+        for base, item, said in ((other, "x", "no broker elsewhere"), (BASE, "z", "no z there")):
+            policies = f"{{file: given.policies.json, version: '{base.version}'}}"
+            plan.write_text(f"moves: [{{item: {item}, from: a, to: b}}]\npolicies: {policies}\n")
+            (tmp_path / "given.policies.json").write_text(base.text())
+            with pytest.raises(UsageError, match=said):
+                Planning(layout, THREE).begin(plan)
+        plan.write_text("")
+        with pytest.raises(UsageError, match="it is empty"):
+            Planning(layout, THREE).begin(plan)
+    finally:
+        ports.close()

@@ -72,6 +72,17 @@ def moves_of(plan: Path) -> tuple[PlannedMove, ...]:
         raise _no_plan(plan) from None
 
 
+def policies_file(plan: Path) -> Path | None:
+    """Where a plan's policies are; None while its file is empty. UsageError for a bad plan."""
+    found = _read(plan)
+    if found is None:
+        return None
+    try:
+        return plan.with_name(found["policies"]["file"])
+    except (KeyError, TypeError, ValueError):
+        raise _no_plan(plan) from None
+
+
 def _read(plan: Path) -> Any:
     """A plan file without types; None while there is nothing in it."""
     try:

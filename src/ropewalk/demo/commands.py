@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
+from select import select
 from typing import IO, Any
 
 from ropewalk.errors import LabError
@@ -186,7 +187,9 @@ class Running:
     def answer(self) -> dict[str, Any]:
         """The next line of one that answers; LabError if there is none."""
         out: IO[str] | None = self.process.stdout
-        line = out.readline() if out is not None else ""
+        if out is None or not select([out], [], [], LIMIT_S)[0]:  # it says one line at a time
+            raise LabError(f"Spark did not answer for {LIMIT_S:g} s: is the machine very busy?")
+        line = out.readline()
         if not line:
             why = self.errors().strip().splitlines() or ["it said nothing"]
             raise LabError(f"Spark has ended: {why[-1]}")

@@ -7,7 +7,6 @@ file then names the new broker, so that clients that are started afterwards conn
 
 import asyncio
 import json
-import shutil
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -15,12 +14,13 @@ from typing import Any
 from urllib.request import urlopen
 
 from ropewalk.agent.lab.layout import Layout, address
-from ropewalk.agent.policies import moves_of, policies_of
+from ropewalk.agent.policies import moves_of, policies_file, policies_of
 from ropewalk.agent.rehoming import PlannedMove
 from ropewalk.errors import UsageError
 from ropewalk.federation import Federation, load, save
 from ropewalk.federation.arrays import broker_of
 from ropewalk.federation.facts import Client
+from ropewalk.federation.saving import write_text
 
 LOOK_S, ANSWER_S = 0.2, 2.0
 OVER = ("done", "passed over")
@@ -40,7 +40,8 @@ class Planning:
     def begin(self, file: Path) -> None:
         """Take a plan; UsageError if it is none, or not of this federation."""
         moves, base = moves_of(file), policies_of(self._federation, file)
-        if base is None:
+        policies = policies_file(file)
+        if base is None or policies is None:
             raise UsageError(f"{file}: it is empty: `ropewalk place FILE -o {file}` makes a plan")
         if strange := set(base.brokers) - set(self._federation.brokers):
             raise UsageError(f"{file}: this lab has no broker {min(strange)}: plan for its file")
@@ -51,9 +52,8 @@ class Planning:
             )
         if self._watching is not None:
             self._watching.cancel()
-        policies = file.with_name(f"{file.stem}.policies.json")
-        shutil.copyfile(policies, self._layout.folder / policies.name)
-        shutil.copyfile(file, self._layout.plan)
+        write_text(self._layout.folder / policies.name, policies.read_text("utf-8"))
+        write_text(self._layout.plan, file.read_text("utf-8"))
         self._version, self._moves = base.version, moves
         self._states = {one.item: "waiting" for one in moves}
         self._watching = asyncio.get_running_loop().create_task(self._watch())
