@@ -72,12 +72,12 @@ def _pushed(at: Floats, near: float) -> Floats:
 def apart(at: Floats, gap: float) -> Floats:
     """Brokers in the very same place, put on a small ring around it so that each can be clicked.
 
-    >>> apart(np.zeros((2, 2)), 1.0)[:, 1].tolist()
-    [1.0, -1.0]
+    >>> apart(np.zeros((2, 2)), 1.0).round(2).tolist()
+    [[0.5, 0.87], [-0.5, -0.87]]
     """
     spread = at.copy()
     for rows in _together(at):
-        turn = np.pi / 2 + np.arange(len(rows)) * 2 * np.pi / len(rows)
+        turn = np.pi / 3 + np.arange(len(rows)) * 2 * np.pi / len(rows)
         ring = np.column_stack([np.cos(turn), np.sin(turn)])
         spread[rows] += gap * max(1.0, len(rows) / 6) * ring
     return spread

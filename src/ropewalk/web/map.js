@@ -89,7 +89,7 @@ export default {
     },
     fit() {
       const places = this.told.scene.brokers.map((_, i) => this.place(i));
-      this.map.fitBounds(L.latLngBounds(places).pad(0.08), { animate: false, maxZoom: this.onMap() ? 9 : 12 });
+      this.map.fitBounds(L.latLngBounds(places).pad(0.08), { animate: false, maxZoom: 12 });
     },
     draw() {
       const { ends, brokers, bridges } = this.told.scene;
@@ -129,11 +129,12 @@ export default {
     restyle() {
       const look = this.look(), paint = this.told.paint ?? {};
       const ofLinks = paint.links ?? {}, ofBrokers = paint.brokers ?? {}, load = paint.load;
+      const many = this.links.length > 500;
       this.links.forEach((line, i) => {
         const kind = ofLinks[i] ?? "link";
-        const width = load ? 1 + 7 * load.links[i] : kind === "link" ? 1.4 : 4;
+        const width = load ? 0.6 + 7 * load.links[i] : kind === "link" ? (many ? 0.6 : 1.4) : 4;
         const dash = kind === "down" ? "3 7" : null;
-        this.wear(line, "l", i, { color: look[kind], weight: width, dashArray: dash, opacity: kind === "link" ? 0.85 : 1 });
+        this.wear(line, "l", i, { color: look[kind], weight: width, dashArray: dash, opacity: kind !== "link" ? 1 : many && !load ? 0.4 : 0.85 });
       });
       this.brokers.forEach((dot, i) => {
         const kind = ofBrokers[i] ?? "broker";

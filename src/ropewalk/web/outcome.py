@@ -49,7 +49,7 @@ class Way:
         return {
             "from": self.source,
             "to": self.to,
-            "topics": ", ".join(self.topics) or "any",
+            "topics": _listed(self.topics) or "any",
             "before": " > ".join(self.before),
             "after": " > ".join(self.after) if self.fate == "delivered" else self.fate,
             "fate": self.fate,
@@ -248,6 +248,11 @@ def homes_in(federation: Federation, down: Down) -> Homes:
         np.array([home(b, lists.publishers, down.brokers) for b in everybody], np.int32),
         np.array([home(b, lists.subscribers, down.brokers) for b in everybody], np.int32),
     )
+
+
+def _listed(topics: Sequence[str], most: int = 3) -> str:
+    more = f" and {len(topics) - most} more" if len(topics) > most else ""
+    return ", ".join(topics[:most]) + more
 
 
 def _names(path: Path, names: Sequence[str]) -> tuple[str, ...]:

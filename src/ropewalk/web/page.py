@@ -151,7 +151,7 @@ class Console:
                 for kind, name in near:
                     ui.button(
                         f"{kind} {name}", on_click=lambda k=kind, n=name: which.submit((k, n))
-                    )
+                    ).props("no-caps outline").classes("w-full")
             chosen = await which
             which.delete()
             if chosen is None:

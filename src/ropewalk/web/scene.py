@@ -11,7 +11,7 @@ from ropewalk.federation.places import broker_positions, on_globe
 from ropewalk.routing.scenarios import link_names
 from ropewalk.web.layout import apart, layout_of
 
-RING = 0.018
+RING = 0.035
 """How far brokers of one site are drawn from it, in terms of the map's width."""
 
 
@@ -77,7 +77,7 @@ def _degrees(federation: Federation) -> Floats | None:
     if not on_globe(federation) or not known.any():
         return None
     low, high = at[known].min(axis=0), at[known].max(axis=0)
-    width = max(float((high - low).max()), 0.5)
+    width = max(float((high - low).max()), 0.05)
     lost = np.flatnonzero(~known)
     if len(lost):
         at[lost, 0] = max(low[0] - 0.15 * width, -85)
@@ -89,7 +89,7 @@ def _sheet(federation: Federation) -> tuple[Floats, float | None]:
     """Places on a plane where the file has them, and its scale; else by the links."""
     at = broker_positions(federation)
     if on_globe(federation) or np.isnan(at).any():
-        return apart(layout_of(federation.graph), RING * 2), None
+        return apart(layout_of(federation.graph), RING), None
     middle = (at.max(axis=0) + at.min(axis=0)) / 2
     reach = max(float(np.abs(at - middle).max()), 1e-9)
-    return apart(np.asarray((at - middle) / reach), RING * 2), reach
+    return apart(np.asarray((at - middle) / reach), RING), reach

@@ -27,6 +27,8 @@ def failures_panel(console: Console) -> None:
         _verdict(outcome)
         if outcome.lost:
             _lost(outcome)
+        if console.desk.federation.bridges:
+            ui.label("Bridges choose no route: what they carry is in the figures above.")
         _routes(console, outcome)
         _loads(outcome)
 
