@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from ropewalk.report.verbs.placing import place
 from tests.unit.test_console_audits import FEDERATION, violation, written
-from tests.web.conftest import ROOT, Open, Serve, click, number_of, tab
+from tests.web.conftest import ROOT, Open, Serve, Served, click, number_of, tab
 
 LINE = """\
 federation: line
@@ -53,18 +53,21 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Path]]
     assert process.wait(timeout=30) == 0
 
 
-def test_a_lab_is_watched_broken_and_healed(
-    lab: tuple[Path, Path], served: Serve, opened: Open
-) -> None:
+@pytest.fixture(scope="module")
+def watching(lab: tuple[Path, Path], served: Serve) -> Served:
+    """A console on that lab."""
     file, folder = lab
-    console = served(file, "--lab", folder)
-    page = opened(console.url)
+    return served(file, "--lab", folder)
+
+
+def test_a_lab_is_watched_broken_and_healed(watching: Served, opened: Open) -> None:
+    page = opened(watching.url)
     link = number_of(page, "link", "a--b")
     assert looks(page, "links") == []  # the control: the what-if has nothing of it
     tab(page, "Live")
     wait_for_look(page, "links", link, "ok")
     assert looks(page, "brokers") == ["ok", "ok"]
-    reader = opened(console.plain)
+    reader = opened(watching.plain)
     tab(reader, "Live")
     wait_for_look(reader, "links", link, "ok")
     expect(reader.get_by_text("Only who opened the address with its token")).to_be_visible()
@@ -97,14 +100,22 @@ transitions:
 """
 
 
-def test_a_protocol_is_drawn_stepped_through_and_forbids(
-    served: Serve, opened: Open, tmp_path: Path
-) -> None:
-    file, nasty = tmp_path / "line.yaml", tmp_path / "nasty.yaml"
-    file.write_text(LINE, "utf-8")
+@pytest.fixture(scope="module")
+def filed(served: Serve, tmp_path_factory: pytest.TempPathFactory) -> tuple[Served, Path]:
+    """A console with two protocols and a working folder in which no job has been yet."""
+    folder = tmp_path_factory.mktemp("filed")
+    file, nasty, work = folder / "f.yaml", folder / "nasty.yaml", folder / "work"
+    file.write_text(FEDERATION, "utf-8")
     nasty.write_text(NASTY, "utf-8")
+    work.mkdir()
     orders = ROOT / "examples" / "protocols" / "order-entry.yaml"
-    page = opened(served(file, "--protocol", orders, "--protocol", nasty).plain)
+    return served(file, "--protocol", orders, "--protocol", nasty, "--work", work), work
+
+
+def test_a_protocol_is_drawn_stepped_through_and_forbids(
+    filed: tuple[Served, Path], opened: Open
+) -> None:
+    page = opened(filed[0].plain)
     tab(page, "Protocols")
     expect(page.get_by_text("FIFO-ok: channels that keep order")).to_be_visible()
     drawn = page.locator(".rw-diagram svg")
@@ -130,12 +141,8 @@ def test_a_protocol_is_drawn_stepped_through_and_forbids(
     assert page.locator(".rw-diagram img, .rw-diagram script").count() == 0
 
 
-def test_a_federation_without_protocols_says_how_to_add_one(
-    served: Serve, opened: Open, tmp_path: Path
-) -> None:
-    file = tmp_path / "line.yaml"
-    file.write_text(LINE, "utf-8")
-    page = opened(served(file).plain)
+def test_a_federation_without_protocols_says_how_to_add_one(watching: Served, opened: Open) -> None:
+    page = opened(watching.plain)
     tab(page, "Protocols")
     expect(page.get_by_text("No topic of this federation follows a protocol")).to_be_visible()
     expect(page.get_by_text("protocols/order-entry.yaml")).to_be_visible()
@@ -174,12 +181,10 @@ def test_a_plan_is_shown_before_and_after_and_a_move_on_the_map(
 
 
 def test_an_audit_is_shown_with_whom_violations_concern_and_read_again(
-    served: Serve, opened: Open, tmp_path: Path
+    filed: tuple[Served, Path], opened: Open
 ) -> None:
-    file, work = tmp_path / "f.yaml", tmp_path / "work"
-    file.write_text(FEDERATION, "utf-8")
-    work.mkdir()
-    page = opened(served(file, "--work", work).plain)
+    console, work = filed
+    page = opened(console.plain)
     tab(page, "Audit")
     expect(page.get_by_text("Delivery was not audited yet")).to_be_visible()  # the control
     name = "<img src=x onerror='window.hit = 1'>"
