@@ -11,9 +11,12 @@ from contextlib import suppress
 from pathlib import Path
 
 import psutil
+import pytest
 
 from ropewalk.demo import telling
 from tests.demo_output import SEEN, without_figures
+
+pytestmark = pytest.mark.timeout(600)  # for a machine with much else to do
 
 SECONDS = "8"
 """Of each of its two runs."""
@@ -42,7 +45,7 @@ def test_the_whole_loop_runs_keeps_its_promises_and_files_a_report(tmp_path: Pat
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=280,
+        timeout=560,
         check=False,
         env=environment,
     )
@@ -86,7 +89,7 @@ def test_ctrl_c_leaves_nothing_running_and_the_folder_can_be_used_again(tmp_path
         time.sleep(2)
         running.send_signal(signal.SIGINT)
         said += running.stdout.read()
-        assert running.wait(60) == 130, said
+        assert running.wait(120) == 130, said
     assert "stopped" in said
     assert "Traceback" not in said
     assert not left_over(tmp_path)

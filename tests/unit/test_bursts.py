@@ -65,10 +65,12 @@ def test_a_schedule_of_steps_sends_what_the_rates_say() -> None:
     assert sent == pytest.approx(sum(rates) * 0.5, abs=2)
 
 
-def test_a_stall_is_not_followed_by_a_burst() -> None:
+def test_no_more_than_a_step_is_made_up_for_after_a_stall() -> None:
     steps = Steps(rates_msgs_s=[100.0, 100.0], step_s=1, start_s=0)
-    assert steps.due(1.5, sent=0) == 5
-    assert steps.skipped == 145
+    assert steps.due(0.9, sent=10) == 80
+    assert steps.skipped == 0
+    assert steps.due(1.5, sent=0) == 100
+    assert steps.skipped == 50
 
 
 @pytest.mark.parametrize(

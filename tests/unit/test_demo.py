@@ -85,6 +85,7 @@ def test_a_run_in_which_all_held_is_ok() -> None:
         ({"after": Risk(0.006, 10, 40)}, "D005", "10 of 40 windows were overloaded after"),
         ({"after": Risk(0.006, 0, 39)}, "D005", "39 after it"),
         ({"before": Risk(0.28, 0, 40)}, "D006", "nothing to lower"),
+        ({"runs": {**SEEN.runs, "after": replace(RUN, sent=6000)}}, "D006", "too busy"),
         ({"moved": 0, "moves": 0}, "D006", "moves nothing"),
         ({"runs": {**SEEN.runs, "before": replace(RUN, silent=2)}}, "D006", "2 pairs of clients"),
     ],

@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 from ropewalk.agent.drive.cast import cast_of, urls_of
 from ropewalk.agent.drive.pace import Schedule
 from ropewalk.agent.drive.payload import Form
-from ropewalk.agent.drive.tally import Heard, Sent, Span, disagreement, judge
+from ropewalk.agent.drive.tally import (
+    Heard,
+    Sent,
+    Span,
+    disagreement,
+    judge,
+    longest_gap,
+    outages,
+)
 from ropewalk.agent.drive.timing import Order, orders_of
 from ropewalk.agent.drive.window import Window
 from ropewalk.errors import UsageError
@@ -233,3 +241,14 @@ def test_faults_become_orders_to_the_lab_in_time() -> None:
 def test_a_fault_that_cannot_be_made_is_refused_before_the_run(text: str, told: str) -> None:
     with pytest.raises(UsageError, match=told):
         orders_of([text], loads(FEDERATION), 5)
+
+
+def test_where_little_is_sent_a_gap_begins_with_the_message_that_ends_it() -> None:
+    ms = 10**6
+    came, sent_at = np.array([0, 500, 900]) * ms, np.array([0, 480, 600]) * ms
+    span = Span(0, 1000 * ms, uneven=True, complete=True)
+    assert longest_gap(came, span, sent_at) == (300 * ms, 600 * ms)
+    assert outages(came, span, sent_at) == ((0.6, 300.0),)
+    lost = Span(0, 2000 * ms, uneven=True)
+    assert longest_gap(came, lost, sent_at) == (1100 * ms, 900 * ms)
+    assert longest_gap(came, span) == (500 * ms, 0)

@@ -37,6 +37,8 @@ class Commands:
         self._jobs: Running | None = None
         self.kept: list[Path] = []
         """The documents, in the order of the commands."""
+        self.aside = ""
+        """A folder of their own for documents that say nothing of the federation itself."""
 
     def run(
         self, words: Sequence[str], doing: str, ok: Collection[int] = (0,), typed: str = ""
@@ -117,10 +119,13 @@ class Commands:
                 f"ropewalk {shown(words)}: {'; '.join(why) or f'exit {code}'}. Mend that, or try"
                 " the command by itself, and run the demo again"
             )
-        path = self._results / f"{number:02}-{_named(words)}.json"
+        folder = self._results / self.aside if self.aside else self._results
+        folder.mkdir(exist_ok=True)
+        path = folder / f"{number:02}-{_named(words)}.json"
         argv = ["ropewalk", *words]
         path.write_text(json.dumps({**document, "argv": argv}) + "\n", encoding="utf-8")
-        self.kept.append(path)
+        if not self.aside:
+            self.kept.append(path)
         return dict(document)
 
     def close(self) -> None:

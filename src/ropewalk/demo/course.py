@@ -81,11 +81,13 @@ class Course:
         ):
             (self.folder / name).write_text(text, encoding="utf-8")
         wrong, right = self.at("mistaken.yaml"), self.at("federation.yaml")
+        self.do.aside = "mistaken"
         found = self.do.run(["verify", wrong], "verifying", (0, 1))
         self.tell(telling.mistaken(found))
         self.tell(
             telling.mended(self.do.run(["verify", wrong, "--fix", "-o", right], "mending", (0, 1)))
         )
+        self.do.aside = ""
         proof = self.do.run(["verify", right], "verifying", (0, 1))
         self.tell(telling.proved(proof))
         told = proof["summary"]

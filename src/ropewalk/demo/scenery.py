@@ -61,7 +61,7 @@ placement:
   only:
 %(only)s
   limits: {utilisation: %(used)s}
-requirements: {survive: {links: 1, brokers: 1}, regions: {radius_km: 20}}
+requirements: {survive: {links: 1, brokers: 1}, regions: {radius_km: 10}}
 """
 
 _PLANTED = """\

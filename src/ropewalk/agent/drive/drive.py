@@ -32,7 +32,8 @@ async def drive(plan: DrivePlan) -> DriveResult:
         start_ns, end_ns = await _measured(plan, stage, orders, done, stalls)
         await stage.drain()
     first_s = orders[0].at_s if orders else 0.0
-    span = Span(start_ns, end_ns, start_ns + round(first_s * 1e9))
+    uneven = plan.bursts is not None
+    span = Span(start_ns, end_ns, start_ns + round(first_s * 1e9), uneven=uneven)
     result = replace(_result(stage, span), done=tuple(done), stalls=tuple(stalls))
     if plan.bursts is None:
         return result

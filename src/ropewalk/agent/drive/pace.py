@@ -63,6 +63,8 @@ class Schedule:
 class Steps:
     """The same where the rate is another in each step of a run.
 
+    What counts is how many there are in a step, so as much as a step's worth is made up for.
+
     >>> steps = Steps(rates_msgs_s=[10, 30], step_s=1, start_s=5)
     >>> steps.due(5.5, sent=4), steps.due(6.5, sent=24), steps.over(7)
     (1, 1, True)
@@ -81,7 +83,7 @@ class Steps:
         step = min(int(elapsed_s / self._step_s), len(self._rates) - 1)
         rate, within_s = self._rates[step], elapsed_s - step * self._step_s
         behind = int(self._before[step] + rate * within_s + 1e-6) - self.skipped - sent
-        most = max(2, int(rate * CATCH_UP_S))  # one may lie on either side of a step's end
+        most = max(2, int(rate * self._step_s))  # one may lie on either side of a step's end
         self.skipped += max(0, behind - most)
         return min(behind, most, room)
 

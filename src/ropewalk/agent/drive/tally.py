@@ -6,7 +6,7 @@ costs well under a microsecond while it is being counted.
 
 from array import array
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -216,6 +216,10 @@ class Span:
     """The last publication: from then on no gap is anybody's fault."""
     after_ns: int = 0
     """Only gaps that end after this one count."""
+    uneven: bool = False
+    """Publications are not evenly spread: a gap begins when the message that ends it was sent."""
+    complete: bool = False
+    """All that was sent has come: nothing was to be had at the end."""
 
 
 def judge(sent: Sent, heard: Arrivals, span: Span) -> Figures:
@@ -225,7 +229,9 @@ def judge(sent: Sent, heard: Arrivals, span: Span) -> Figures:
     seen = np.zeros(len(certain), np.bool_)
     seen[first.numbers] = True
     lost = np.flatnonzero(certain & ~seen)
-    gap_ns, begin_ns = longest_gap(first.came_ns, span)
+    span = replace(span, complete=len(first.numbers) == len(sent))
+    due_ns = first.sent_ns if span.uneven else None
+    gap_ns, begin_ns = longest_gap(first.came_ns, span, due_ns)
     quiet = _quiet(first.came_ns, span)
     ways_ns = first.came_ns - first.sent_ns
     latency = percentiles_ms(ways_ns)
@@ -244,7 +250,7 @@ def judge(sent: Sent, heard: Arrivals, span: Span) -> Figures:
         gap_at_s=round((begin_ns - span.start_ns) / 1e9, 3),
         quiet_p999_ms=percentiles_ms(quiet)[2],
         quiet_longest_ms=round(float(quiet.max()) / 1e6, 3) if len(quiet) else None,
-        outages=outages(first.came_ns, span),
+        outages=outages(first.came_ns, span, due_ns),
         p50_ms=latency[0],
         p99_ms=latency[1],
         p999_ms=latency[2],
@@ -261,34 +267,43 @@ def disordered(numbers: Longs) -> int:
     return int(np.count_nonzero(numbers < np.maximum.accumulate(numbers)))
 
 
-def longest_gap(came_ns: Longs, span: Span) -> tuple[int, int]:
+def longest_gap(came_ns: Longs, span: Span, due_ns: Longs | None = None) -> tuple[int, int]:
     """The longest time without a first arrival, and when it began.
 
-    From the start to the last publication: what stays away for good is a gap as well.
+    From the start to the last publication: what stays away for good is a gap as well. With
+    `due_ns`, when each that came was published, a gap begins no earlier than that of its end.
     """
-    edges = _edges(came_ns, span)
-    gaps = np.where(edges[1:] >= span.after_ns, np.diff(edges), 0)
+    begins, ends = _gaps(came_ns, span, due_ns)
+    gaps = np.where(ends >= span.after_ns, ends - begins, 0)
     longest = int(gaps.argmax())
-    return int(gaps[longest]), int(edges[longest])
+    return int(gaps[longest]), int(begins[longest])
 
 
-def outages(came_ns: Longs, span: Span) -> tuple[tuple[float, float], ...]:
+def outages(
+    came_ns: Longs, span: Span, due_ns: Longs | None = None
+) -> tuple[tuple[float, float], ...]:
     """When each outage began, in seconds after the start, and its length in milliseconds.
 
     >>> outages(np.array([0, 5, 305, 310]) * 10**6, Span(0, 320 * 10**6))
     ((0.005, 300.0),)
     """
-    edges = _edges(came_ns, span)
-    gaps_ms = np.diff(edges) / 1e6
+    begins, ends = _gaps(came_ns, span, due_ns)
+    gaps_ms = (ends - begins) / 1e6
     return tuple(
-        (round((int(edges[i]) - span.start_ns) / 1e9, 3), round(float(gaps_ms[i]), 3))
+        (round((int(begins[i]) - span.start_ns) / 1e9, 3), round(float(gaps_ms[i]), 3))
         for i in np.flatnonzero(gaps_ms > OUTAGE_MS).tolist()
     )
 
 
-def _edges(came_ns: Longs, span: Span) -> Longs:
+def _gaps(came_ns: Longs, span: Span, due_ns: Longs | None) -> tuple[Longs, Longs]:
+    """When times without an arrival begin and end."""
     edges = np.concatenate(([span.start_ns], came_ns, [max(span.until_ns, span.start_ns)]))
-    return np.maximum.accumulate(edges)
+    edges = np.maximum.accumulate(edges)
+    begins, ends = edges[:-1], edges[1:]
+    if due_ns is not None:
+        last_ns = span.until_ns if span.complete else begins[-1]
+        begins = np.minimum(np.maximum(begins, np.concatenate((due_ns, [last_ns]))), ends)
+    return begins, ends
 
 
 def _quiet(came_ns: Longs, span: Span) -> Longs:
