@@ -218,6 +218,23 @@ def test_programs_are_told_the_picture_when_it_changes() -> None:
     watching(work)
 
 
+def test_programs_are_let_go_when_the_console_ends_and_when_there_are_too_many(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def work(_: World, watcher: Watcher) -> None:
+        first = watcher.events()
+        assert (await anext(first)).startswith(b"data: ")
+        monkeypatch.setattr(watcher_module, "MOST_LISTENERS", 1)
+        assert watcher.full
+        assert [one async for one in watcher.events()] == []
+        assert (await anext(first)).startswith(b"data: ")  # the control: that one goes on
+        watcher.over = lambda: True
+        assert [one async for one in first] == []
+        assert watcher.listeners == 0
+
+    watching(work)
+
+
 def test_a_lab_that_comes_and_goes_is_followed(tmp_path: Path) -> None:
     async def life() -> None:
         world = World()

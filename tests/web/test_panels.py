@@ -1,10 +1,13 @@
 """The console's panels that show what files and agents say, each in a browser."""
 
+import json
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -85,6 +88,16 @@ def test_a_lab_is_watched_broken_and_healed(watching: Served, opened: Open) -> N
     page.get_by_role("button", name="Heal", exact=True).click()
     wait_for_look(page, "links", link, "ok")
     expect(page.get_by_text("Broken in the lab")).to_have_count(0)
+
+
+def test_programs_are_told_the_same_and_pages_of_other_hosts_are_not(watching: Served) -> None:
+    live = f"{watching.plain}live"
+    with urlopen(live, timeout=20) as answer:
+        assert answer.headers["content-type"].startswith("text/event-stream")
+        told = json.loads(answer.readline().removeprefix(b"data: "))
+    assert [one["broker"] for one in told["agents"]] == ["a", "b"]
+    with pytest.raises(HTTPError, match="421"):
+        urlopen(Request(live, headers={"Host": "evil.example"}), timeout=20)
 
 
 # --- protocols ----------------------------------------------------------------------------------

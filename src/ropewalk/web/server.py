@@ -45,7 +45,9 @@ def serve(given: Given, address: Address, *, started: Callable[[str], None]) -> 
     listening = _socket(address.host, address.port)
     port = listening.getsockname()[1]
     shown = f"[{address.host}]" if ":" in address.host else address.host
-    gate = Gate(application(given), token=address.token, open_to_read=address.local)
+    watcher = watcher_of(given.desk.federation, given.lab, given.agents, given.agents_token)
+    app = application(replace(given, watcher=watcher))
+    gate = Gate(app, token=address.token, open_to_read=address.local)
     config = uvicorn.Config(
         gate,
         log_level="warning",
@@ -59,7 +61,10 @@ def serve(given: Given, address: Address, *, started: Callable[[str], None]) -> 
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         started(f"http://{shown}:{port}/")
-        uvicorn.Server(config).run(sockets=[listening])
+        server = uvicorn.Server(config)
+        if watcher is not None:
+            watcher.over = lambda: server.should_exit
+        server.run(sockets=[listening])
     except KeyboardInterrupt:
         pass
     finally:
@@ -69,8 +74,7 @@ def serve(given: Given, address: Address, *, started: Callable[[str], None]) -> 
 def application(given: Given) -> FastAPI:
     """The pages and files of a console."""
     app = FastAPI(title="Ropewalk", docs_url=None, redoc_url=None, openapi_url=None)
-    watcher = watcher_of(given.desk.federation, given.lab, given.agents, given.agents_token)
-    given = replace(given, watcher=watcher)
+    watcher = given.watcher
 
     @app.get("/land.json")
     def land() -> Response:

@@ -1,7 +1,7 @@
 """Follows every agent's events, once for all browser tabs, while anybody looks at them."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 
 import httpx
@@ -48,6 +48,8 @@ class Watcher:
         self.version = 0
         """Another number whenever anything is new."""
         self.listeners = 0
+        self.over: Callable[[], bool] = lambda: False
+        """Whether the console is about to end: programs that listen are let go then."""
 
     @property
     def full(self) -> bool:
@@ -74,7 +76,7 @@ class Watcher:
         version, told_s = -1, clock()
         self.listeners += 1
         try:
-            while True:
+            while not self.over() and self.listeners <= MOST_LISTENERS:
                 picture = self.picture()
                 if version != self.version:
                     version, told_s = self.version, clock()
