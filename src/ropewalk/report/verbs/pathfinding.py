@@ -103,7 +103,7 @@ def paths(
     `strict`: findings also for what no file requires. Raises UsageError for what cannot be.
 
     >>> from ropewalk import generate
-    >>> found = paths(generate("topohub", name="sndlib/germany50"), [("Hamburg", "Muenchen")],
+    >>> found = paths(generate("topohub", map="sndlib/germany50"), [("Hamburg", "Muenchen")],
     ...               radius_km=50)
     >>> found.frame().way.tolist()
     ['primary', 'alternate']
