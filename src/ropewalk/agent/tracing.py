@@ -13,7 +13,7 @@ from itertools import chain, repeat
 from pathlib import Path
 from time import monotonic, time_ns
 
-from ropewalk.agent.clock import now_us
+from ropewalk.agent.clock import since_ns
 from ropewalk.agent.trace_before import Standing, Subscription
 from ropewalk.agent.trace_files import Place
 from ropewalk.agent.trace_journal import (
@@ -133,14 +133,17 @@ class Tracer:
     # --- messages ---------------------------------------------------------------------------
 
     def accepted(self, letters: Sequence[Letter], *, again: bool = False) -> None:
-        """Letters are in this origin's custody; `again`, those that its log held at a start."""
+        """Letters are in this origin's custody; `again`, those that its log held at a start.
+
+        They left before the log was synced: that they were published then is within the error.
+        """
         if not letters:
             return
         for one in letters:
             if one.stamp is not None:
                 self._said(one, again=again)
         out, ids, count, more = self._out, self._names, len(letters), False
-        begin = self._block(ACCEPTED, count)
+        begin = self._block(ACCEPTED, count, 0 if again else since_ns(letters[0].sent_us))
         for one in letters:
             out += (
                 ids[one.topic],
@@ -168,13 +171,12 @@ class Tracer:
             row |= {"conversation": token.conversation, "label": token.label}
             row |= {"size_bytes": len(letter.payload)}
             row |= {"redelivered": True} if again else {}
-            ago_ns = max(0, now_us() - letter.sent_us) * 1_000
-            self._row("publish", row, self._now_ns() - ago_ns)
+            self._row("publish", row, self._now_ns() - since_ns(letter.sent_us))
 
     def accepted_run(self, run: Run) -> None:
         """The same of a run of them."""
         one, ids, count = run.letter, self._names, len(run.payloads)
-        begin = self._block(ACCEPTED, count)
+        begin = self._block(ACCEPTED, count, since_ns(one.sent_us))
         topic, producer = repeat(ids[one.topic]), repeat(ids[one.producer])
         sizes = map(len, run.payloads)
         numbers = range(one.number, one.number + count)
@@ -244,11 +246,7 @@ class Tracer:
     def subscribed(
         self, subscriber: str, pattern: str, *, durable: bool = False, stood: bool = False
     ) -> None:
-        """A client asked for a pattern.
-
-        `stood`: its subscription stood elsewhere, and what came since is kept for it here. When it
-        began is then not known here, so only that it is confirmed is a row.
-        """
+        """A client asked for a pattern; `stood`: of another broker before, so here is no row."""
         if subscriber == pattern:
             self._anonymous.add(pattern)
         client = self._client(subscriber)
@@ -315,10 +313,10 @@ class Tracer:
         group = self._groups[clients] = self._names.group([self._client(one) for one in clients])
         return group
 
-    def _block(self, kind: int, count: int) -> int:
-        """Begin a block; where it begins."""
+    def _block(self, kind: int, count: int, ago_ns: int = 0) -> int:
+        """Begin a block of what happened now, or so long ago at most; where it begins."""
         out = self._out
-        stamp = self._now_ns(), self._clock_err_ns(), self._epoch()
+        stamp = self._now_ns(), self._clock_err_ns() + ago_ns, self._epoch()
         out += (kind, count, *stamp, self._li, 0, NO_LINE)
         return len(out) - HEAD
 

@@ -133,6 +133,7 @@ def piped(document: Json) -> Iterator[str]:
     if tuned is not None and (costs := _costs(tuned)):
         yield f"Calibrated: a message costs a real broker {min(costs):.0f} to {max(costs):.0f} us."
     yield audit_line(found)
+    yield from (f"{one['code']}: {one['message']}." for one in document["findings"][:2])
 
 
 def _costs(tuned: Json) -> list[float]:
