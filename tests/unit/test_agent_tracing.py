@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from ropewalk.agent.clock import now_us
 from ropewalk.agent.trace_before import Before, Standing
 from ropewalk.agent.tracing import Tracer
 from ropewalk.errors import UsageError
@@ -52,6 +53,33 @@ def killed(folder: Path, to: Path) -> Path:
     """What the disk holds now: what an agent leaves that is killed."""
     copytree(folder, to)
     return to
+
+
+def test_that_a_message_left_before_its_log_was_synced_is_within_the_error(
+    make: Make, tmp_path: Path
+) -> None:
+    tracer, ago_us = make(clock_err_ns=lambda: 9), 200_000
+    sent = now_us() - ago_us
+    tracer.accepted([letter(1, sent_us=sent), letter(2, sent_us=sent + 5)])
+    tracer.accepted_run(Run(letter(3, sent_us=sent), Address(2, 0, 9, 1), True, (b"x", b"y"), ()))
+    tracer.accepted([letter(5, sent_us=sent)], again=True)  # of a life before: nothing is known
+    tracer.close()
+    errors = [row["clock_err_ns"] for row in rows_in(tmp_path)]
+    assert all(ago_us * 1_000 <= one < 60e9 for one in errors[:4])
+    assert errors[4] == 9
+
+
+def test_a_client_that_comes_with_its_item_is_no_new_subscription(
+    make: Make, tmp_path: Path
+) -> None:
+    tracer = make()
+    tracer.subscribed("a/b", "a/b", stood=True)
+    tracer.confirmed("a/b", "a/b")
+    tracer.unsubscribed("a/b", "a/b")
+    tracer.close()
+    found = [(row["kind"], row["client"]) for row in rows_in(tmp_path)]
+    kinds = ("subscribed", "unsubscribe", "unsubscribed")
+    assert found == [(kind, "a/b@lon") for kind in kinds]
 
 
 def test_every_call_is_a_row_in_its_order(make: Make, tmp_path: Path) -> None:

@@ -17,4 +17,4 @@ def now_us() -> int:
 def since_ns(then_us: int) -> int:
     """How long ago a moment of this clock was; 0 for none, and for one of a life long before."""
     ago_us = now_us() - then_us
-    return ago_us * 1_000 if 0 < ago_us < LONG_AGO_US else 0
+    return ago_us * 1_000 if then_us > 0 and 0 < ago_us < LONG_AGO_US else 0
