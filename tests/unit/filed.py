@@ -132,6 +132,8 @@ def replay(predicted: float, observed: float, *, placement: str = "plan") -> dic
         "confirmed": int(inside),
         "brokers": [row],
         "placement": placement,
+        "counted": "delivered",
+        "anywhere": {"share": 0.123, "low": 0.1, "high": 0.15, "happened": 74},
     }
     return document(
         "place replay", inside, summary, *([] if inside else [finding("L002", "lon-1: told")])

@@ -195,6 +195,7 @@ def test_a_whole_run_is_on_the_page(ropewalk: Run, here: Path) -> None:
         *("9.9 %", "0.0015 %", "11.0 %", "1.2 %", "1.4 %", "that is proven"),
         *("6,001", "5,678", "2,468", "48.81", "no `rank`", "3 conversations of orders"),
         *("par-1 is not calibrated: too few windows", "before the plan", "with the plan"),
+        *("some broker overloaded 12.3 %", "handed to clients"),
         *("(drive-1.json)", "(drive-2.json)", "ropewalk lab drive --seconds 10"),
     ):
         assert shown in text, shown
@@ -215,6 +216,8 @@ def test_every_known_command_is_laid_out(ropewalk: Run, here: Path) -> None:
     made = {name: ropewalk(*words, "--json").document for name, words in verbs.items()}
     made |= {"drive": drive(), "all": pipeline(), "replay": replay(0.01, 0.01)}
     made["audit"] = document("pipeline audit", True, audit())
+    gone = {"item": "fx", "from": "lon-1", "to": "par-1", "state": "done"}
+    made["moved"] = document("lab plan", True, {"moves": [gone], "over": True, "seconds": 3.25})
     for name, one in made.items():
         assert one["command"] in LAYOUTS, name
         section = section_of(document_of(written(here, f"{name}.json", one)))
@@ -233,10 +236,10 @@ def test_a_document_of_another_version_is_shown_plainly(here: Path) -> None:
 
 def test_a_verb_that_is_not_known_is_a_plain_table(ropewalk: Run, here: Path) -> None:
     rows = [{"item": "fx", "to": "lon-2"}, {"item": "news", "to": "par-1"}]
-    one = document("lab plan", True, {"moved_items": 17, "over": True, "moves": rows})
+    one = document("lab walk", True, {"moved_items": 17, "over": True, "moves": rows})
     ropewalk("report", ok_file(here), written(here, "a.json", one), "-o", "report.html")
     text = page(here).text
-    for shown in ("ropewalk lab plan", "moved items 17", "over yes", "fx lon-2 news par-1"):
+    for shown in ("ropewalk lab walk", "moved items 17", "over yes", "fx lon-2 news par-1"):
         assert shown in text
 
 

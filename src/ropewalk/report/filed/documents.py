@@ -97,6 +97,7 @@ LAYOUTS: Mapping[str, Layout] = {
     "place": _placed,
     "place replay": measured.replayed,
     "lab drive": driven.drive,
+    "lab plan": driven.moved,
     "lab simulate": driven.simulation,
     "trace generate": measured.generated,
     "pipeline all": measured.everything,

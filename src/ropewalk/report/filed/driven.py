@@ -127,6 +127,29 @@ def _judged(label: str, value: int, note: str) -> Figure:
     return Figure(label, count(value), note, "bad" if value else "good")
 
 
+def moved(ran: Ran, status: Status) -> Section:
+    """`lab plan`: items that agents moved, with their clients."""
+    one, moves = ran.summary, ran.summary["moves"]
+    done = sum(move["state"] == "done" for move in moves)
+    rows = [
+        (
+            move["item"],
+            move["from"] or "nowhere",
+            move["to"],
+            Cell(move["state"], "good" if move["state"] == "done" else "warn"),
+        )
+        for move in moves
+    ]
+    blocks: list[Block] = []
+    if rows:
+        head = ("item", "from", "to", "state")
+        blocks.append(table("Moves under traffic", head, rows, words=(0, 1, 2, 3)))
+    says = f"{done} of {plural(len(moves), 'item')} moved after {figure(one['seconds'])} s."
+    unchecked = () if one["over"] else ("moves were going on when this was told",)
+    title = "The plan, carried out"
+    return made(ran, status, "planned", says, blocks, title=title, unchecked=unchecked)
+
+
 def simulation(ran: Ran, status: Status) -> Section:
     """`lab simulate`: the same of runs in the simulator."""
     one = ran.summary

@@ -160,10 +160,13 @@ def replayed(ran: Ran, status: Status) -> Section:
     ]
     worst = max(brokers, key=lambda row: float(row["observed"]))
     predicted = max(brokers, key=lambda row: float(row["predicted"]))
-    glance = (
+    glance: tuple[Figure, ...] = (
         Figure("highest predicted", percent(predicted["predicted"]), predicted["broker"]),
         Figure("highest observed", percent(worst["observed"]), worst["broker"]),
     )
+    if anywhere := one.get("anywhere"):
+        share = f"{percent(anywhere['low'])} to {percent(anywhere['high'])} for sure"
+        glance += (Figure("some broker overloaded", percent(anywhere["share"]), share),)
     figures = (
         *glance,
         Figure("windows", count(one["windows"]), f"of {one['window_s']:g} s, {one['peak']}"),
@@ -176,7 +179,7 @@ def replayed(ran: Ran, status: Status) -> Section:
     title = "Predicted against observed risk"
     if "placement" in one:
         title += {"today": ", before the plan"}.get(one["placement"], ", with the plan")
-    if one.get("delivered"):
+    if one.get("counted") == "delivered":
         says += " Load is what brokers handed to clients, wherever the plan has it."
     blocks: list[Block] = [
         Figures(figures),
