@@ -22,6 +22,8 @@ from ropewalk.pipeline.store import open_store
 from ropewalk.protocol import automaton
 from ropewalk.protocol.observed import observed
 from ropewalk.protocol.reading import load_automata
+from ropewalk.web.recorded import recorded
+from ropewalk.web.stepping import walked
 from tests.conftest import Run
 
 
@@ -47,6 +49,18 @@ def test_conversations_alone_and_in_the_audit_are_judged_the_same(
     assert alone.conversations == among.conversations
     told = [sorted(map(str, one.to_pylist())) for one in (alone.violations, of_protocol)]
     assert told[0] == told[1]
+
+
+def test_the_console_steps_through_the_same_conversations(
+    spark: SparkSession, traced: Path
+) -> None:
+    store, federation = open_store(traced / "store"), walk.load(traced / "federation.yaml")
+    protocols = load_automata(federation.protocols, traced)
+    counts = conformance(spark, store, federation, protocols).conversations["order-entry"]
+    shown = recorded(traced, federation).conversations["order-entry"]
+    assert len(shown) == sum(counts.values())
+    steps = [walked(protocols["order-entry"], one.labels, recorded=True) for one in shown]
+    assert sum(one.over for one in steps) == counts["left"] > 0
 
 
 def test_the_command_tells_how_conversations_ended(ropewalk: Run, traced: Path) -> None:

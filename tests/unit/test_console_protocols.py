@@ -13,7 +13,7 @@ from ropewalk.protocol import Automaton, automaton, load_automaton
 from ropewalk.trace.columns import KIND
 from ropewalk.web import recorded as recorded_module
 from ropewalk.web.diagram import MOST_STATES, escaped, mermaid_of, near
-from ropewalk.web.protocols import NOT_NAMED, kept, protocols_of, topics_by_protocol
+from ropewalk.web.protocols import NOT_NAMED, kept, protocols_of, state_of, topics_by_protocol
 from ropewalk.web.recorded import recorded
 from ropewalk.web.stepping import walked
 
@@ -133,6 +133,19 @@ def test_protocols_are_read_from_beside_the_federation_and_faults_are_findings(
     assert found["p"].automaton is not None
     assert [len(one.faults) > 0 for one in found.values()] == [False, True, True]
     assert topics_by_protocol(federation) == {"p": ["t"]}
+
+
+def test_only_other_protocols_files_or_results_are_read_again(tmp_path: Path) -> None:
+    (tmp_path / "p.yaml").write_text(LATE)
+    federation = named(tmp_path, "p.yaml")
+    state = state_of(federation, [], tmp_path)
+    renamed = load(tmp_path / "f.yaml")
+    assert state_of(renamed, [], tmp_path) == state  # the text may say other things
+    (tmp_path / "p.yaml").write_text(LATE + "\n")
+    other = state_of(federation, [], tmp_path)
+    assert other != state
+    stored(tmp_path, SAID)
+    assert state_of(federation, [], tmp_path) != other
 
 
 def test_who_only_looks_cannot_have_other_files_read(tmp_path: Path) -> None:

@@ -72,10 +72,11 @@ def stamp_of(folder: Path) -> Stamp:
     work = Work(folder)
     files = (work.audit / SUMMARY, work.audit / VIOLATIONS, work.conformance / SUMMARY,
              work.store / MANIFEST)  # fmt: skip
-    return tuple(map(_stamp, files))
+    return tuple(map(changed_at, files))
 
 
-def _stamp(file: Path) -> tuple[int, int]:
+def changed_at(file: Path) -> tuple[int, int]:
+    """When a file was changed, and its size; zeros where there is none."""
     try:
         found = file.stat()
     except OSError:

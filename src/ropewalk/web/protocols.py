@@ -10,6 +10,7 @@ from ropewalk.findings import Finding
 from ropewalk.protocol import Automaton, load_automaton
 from ropewalk.protocol.realize.verdict import Realizability, Transport, realizability
 from ropewalk.report.protocol import TRANSPORTS, VERDICTS
+from ropewalk.web.audits import changed_at, stamp_of
 
 WORDS = {True: "yes", False: "no", None: "unknown"}
 HOW_TO_ADD = """\
@@ -95,6 +96,21 @@ def _transports(found: Realizability) -> Iterator[tuple[str, str, str]]:
     for transport, words in TRANSPORTS.items():
         over = found.over(transport)
         yield words, WORDS[over.safe], WORDS[over.live]
+
+
+State = tuple[object, ...]
+
+
+def state_of(federation: Federation, beside: Sequence[Path], work: Path | None) -> State:
+    """Another when there is something else to be read: other protocols, files or results."""
+    home = Path(federation.source.file).parent
+    files = [*(home / path for path in federation.protocols.values()), *beside]
+    return (
+        tuple(federation.protocols.items()),
+        tuple((name, tuple(some)) for name, some in topics_by_protocol(federation).items()),
+        tuple(map(changed_at, files)),
+        stamp_of(work) if work is not None else (),
+    )
 
 
 def topics_by_protocol(federation: Federation) -> Mapping[str, list[str]]:

@@ -8,7 +8,16 @@ from ropewalk.findings import Finding, rules
 from ropewalk.web.diagram import CONFIG, MOST_STATES, STYLE, mermaid_of
 from ropewalk.web.page import Console, Shown
 from ropewalk.web.panels.tab import Tab
-from ropewalk.web.protocols import HOW_TO_ADD, Drawn, Kept, kept, protocols_of, topics_by_protocol
+from ropewalk.web.protocols import (
+    HOW_TO_ADD,
+    Drawn,
+    Kept,
+    State,
+    kept,
+    protocols_of,
+    state_of,
+    topics_by_protocol,
+)
 from ropewalk.web.recorded import Conversation, Recorded, recorded
 from ropewalk.web.stepping import Walk, walked
 
@@ -39,6 +48,7 @@ class _Protocols:
         self.walk: Walk | None = None
         self.at = 0
         self.read = False
+        self.state: State | None = None
 
     def build(self) -> None:
         """The whole panel; files are read when its tab is first shown."""
@@ -51,16 +61,21 @@ class _Protocols:
         self.console.on("desk", self._renewed)
 
     async def _turned(self, on: bool) -> None:
-        if on and not self.read:
+        if on:
             self.read = True
             await self._renewed()
 
     async def _renewed(self) -> None:
-        """Another text, or the first look: read its protocols, and the trace's conversations."""
-        if not self.read:
-            return
+        """Read protocols, and the trace's conversations, if they are others than were read.
+
+        The text changes with every key that is pressed in another tab: a step-through stays.
+        """
         console, work = self.console, self.console.given.work
         federation = console.desk.federation
+        state = state_of(federation, console.given.protocols, work)
+        if not self.read or state == self.state:
+            return
+        self.state = state
         named = frozenset(console.given.desk.federation.protocols.values())
         allowed = None if console.may_change else named
         beside = console.given.protocols
