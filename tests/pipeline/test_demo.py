@@ -16,6 +16,8 @@ import pytest
 from ropewalk.demo import telling
 from tests.demo_output import SEEN, without_figures
 
+TUTORIAL = Path(__file__).parents[2] / "docs" / "tutorial.md"
+
 pytestmark = pytest.mark.timeout(600)  # for a machine with much else to do
 
 SECONDS = "8"
@@ -23,6 +25,12 @@ SECONDS = "8"
 
 
 DEMO = [sys.executable, "-m", "ropewalk", "demo", "--fast"]
+
+
+def commands(text: str) -> list[str]:
+    """The commands that a text shows, without their figures."""
+    whole = text.replace(" \\\n", " ")
+    return [without_figures(line) for line in whole.splitlines() if line.startswith("$ ")]
 
 
 def left_over(folder: Path) -> Sequence[str]:
@@ -67,6 +75,7 @@ def test_the_whole_loop_runs_keeps_its_promises_and_files_a_report(tmp_path: Pat
     said, expected = without_figures(ran.stdout), without_figures(last)
     assert said.endswith(expected), ran.stdout
     assert max(map(len, ran.stdout.splitlines())) <= 80
+    assert commands(ran.stdout) == commands(TUTORIAL.read_text("utf-8"))
     assert not left_over(tmp_path)
 
 

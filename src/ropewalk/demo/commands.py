@@ -49,9 +49,9 @@ class Commands:
             running.wait()
         return self.end(running, ok)
 
-    def begin(self, words: Sequence[str], typed: str = "") -> "Running":
-        """A command that goes on beside others; `typed` is a shorter way to write it."""
-        self._say(f"$ ropewalk {typed or shown(words)}")
+    def begin(self, words: Sequence[str], typed: str = "", *, beside: bool = False) -> "Running":
+        """A command that begins; `typed` is a shorter way to write it, `beside`: others follow."""
+        self._say(f"$ ropewalk {typed or shown(words)}{' &' if beside else ''}")
         return self._started(words, _python(*words, "--json"))
 
     def end(self, running: "Running", ok: Collection[int] = (0,)) -> Answer:

@@ -104,7 +104,7 @@ class Course:
     def up(self) -> Running:
         """A lab that runs."""
         words = ["lab", "up", self.at("federation.yaml"), "--dir", self.at("lab")]
-        lab = self.do.begin([*words, "--for", str(LAB_LIMIT_S)])
+        lab = self.do.begin([*words, "--for", str(LAB_LIMIT_S)], beside=True)
         with self.do.busy("starting brokers and agents"):
             line = lab.first_line()
         if not line or not json.loads(line)["ok"]:
@@ -158,7 +158,7 @@ class Course:
 
     def move(self) -> tuple[int, int]:
         """The plan is carried out under traffic; how many items went, of how many."""
-        traffic = self.do.begin(self._driving(self.scale.moving_s))
+        traffic = self.do.begin(self._driving(self.scale.moving_s), beside=True)
         with self.do.busy("traffic begins"):
             traffic.linger(LEAD_S)
         document = self.do.run(

@@ -115,10 +115,8 @@ def ran(run: Driven, faults: Sequence[str] = ()) -> Iterator[str]:
             f" (median {run.p50_ms:.1f} ms)."
         )
     if run.skipped or run.stalls:
-        yield (
-            f"This machine is busy: its clients stood still {run.stalls} times and left out"
-            f" {run.skipped} messages."
-        )
+        left_out = f" and left out {run.skipped} messages" if run.skipped else ""
+        yield f"This machine is busy: its clients stood still {run.stalls} times{left_out}."
 
 
 def piped(document: Json) -> Iterator[str]:
