@@ -31,14 +31,16 @@ FAULTS = {
         ("Heal agent", "heal", "agent:{}", "Start it again."),
     ),
 }
+WHOLE, SMALL_HIDE = "white-space: nowrap", "rw-small-hide"
 COLUMNS: list[dict[str, Any]] = [
     {"name": "broker", "label": "broker", "field": "broker", "align": "left", "sortable": True},
     {"name": "state", "label": "agent", "field": "state", "align": "left", "sortable": True},
-    {"name": "links", "label": "links", "field": "links", "align": "left", "classes": "rw-wrap"},
+    {"name": "links", "label": "links", "field": "links", "align": "left", "style": WHOLE},
     {"name": "load", "label": "load", "field": "load", "sortable": True},
     {"name": "custody", "label": "custody", "field": "custody", "sortable": True},
-    {"name": "delivered", "label": "delivered", "field": "delivered", "sortable": True},
-]
+    {"name": "delivered", "label": "delivered", "field": "delivered", "sortable": True,
+     "classes": SMALL_HIDE, "headerClasses": SMALL_HIDE},
+]  # fmt: skip
 NEWS: list[dict[str, Any]] = [
     {"name": "at", "label": "UTC", "field": "at", "align": "left"},
     {"name": "broker", "label": "broker", "field": "broker", "align": "left"},
@@ -120,6 +122,8 @@ class _Live:
         if why:
             ui.label(why).classes("text-caption rw-wrap").mark("live-refused")
             return
+        if self.picture.note:
+            return
         picked = self.console.picked
         with ui.row().classes("items-center gap-1"):
             if picked is None:
@@ -177,6 +181,7 @@ class _Live:
             self.counted = counted
             self.summary.refresh()
             self.faults.refresh()
+        self.agents.set_visibility(not picture.note)
         self.agents.rows = _agent_rows(picture)
         self.news.rows = _news_rows(picture)
         self._paint()
