@@ -191,7 +191,12 @@ def test_a_whole_run_is_on_the_page(ropewalk: Run, here: Path) -> None:
     assert ran.code in (0, 1), ran.out
     text = page(here).text
     for shown in (
-        *("4,321", "187 ms", "duplicated 2", "blackhole lon-1--par-1"),
+        *(
+            "4,321",
+            "187 ms",
+            "duplicated 2 came again; contracts allow it",
+            "blackhole lon-1--par-1",
+        ),
         *("9.9 %", "0.0015 %", "11.0 %", "1.2 %", "1.4 %", "that is proven"),
         *("6,001", "5,678", "2,468", "48.81", "no `rank`", "3 conversations of orders"),
         *("par-1 is not calibrated: too few windows", "before the plan", "with the plan"),
@@ -349,3 +354,22 @@ def test_a_person_reads_it_in_80_columns(ropewalk: Run, here: Path) -> None:
     assert max(map(len, ran.out.splitlines())) <= 80
     assert "Nothing is written: add -o report.html" in ran.out
     assert not list(here.glob("*.html"))
+
+
+def test_fates_are_told_by_kind_of_failure(ropewalk: Run, here: Path) -> None:
+    (here / "two.yaml").write_text(
+        "federation: two\nsites: {s: {at: [1, 2]}}\nbrokers: {a: {site: s}, b: {site: s}, c: {}}\n"
+        "links: [{between: [a, b]}, {between: [b, c]}, {between: [a, c]}]\n"
+        "topics: {t: {publishers: [a], subscribers: [b, c]}}\n",
+        "utf-8",
+    )
+    ran = ropewalk("report", "two.yaml", "--failures", "links=2,brokers=1,sites", "--json")
+    proof = ran.document["summary"]["parts"][1]["data"]
+    told = {one["failed"]: one["scenarios"] for one in proof["by_kind"]}
+    assert next(iter(told)) == "nothing"
+    assert told["1 link"] == told["2 links"] == 3
+    assert sum(told.values()) == proof["scenarios"]
+    assert {"1 broker", "a site or risk group"} <= set(told)
+    fates = [name for name in proof["by_kind"][0] if name not in ("failed", "scenarios")]
+    total = sum(one[name] for one in proof["by_kind"] for name in fates)
+    assert total == proof["scenarios"] * proof["pairs"]

@@ -11,6 +11,7 @@ from ropewalk.report.filed.blocks import (
     Figures,
     Section,
     Status,
+    Tone,
     table,
 )
 from ropewalk.report.filed.charts import outage_chart
@@ -26,16 +27,17 @@ def drive(ran: Ran, status: Status) -> Section:
     lost, doubled = _sum(pairs, "lost"), _sum(pairs, "doubled")
     late, unsure = _sum(pairs, "disordered"), _sum(pairs, "uncertain_lost")
     longest = max((float(pair["longest_gap_ms"]) for pair in pairs), default=0.0)
+    broken = {found.code for found in ran.findings}
     glance = (
         Figure("messages sent", count(one["sent"]), f"{figure(one['rate_msgs_s'])} a second"),
-        _judged("lost", lost, "acknowledged, never came"),
-        _judged("duplicated", doubled, "came again"),
-        _judged("out of order", late, ""),
+        _promised("lost", lost, "acknowledged, never came", "D001" in broken),
+        _promised("duplicated", doubled, "came again", "D002" in broken),
+        _promised("out of order", late, "after newer ones", "D003" in broken),
         Figure("longest outage", ms(longest), "without a message"),
     )
     figures = [
         *glance,
-        Figure("received", count(_sum(pairs, "received"))),
+        Figure("received", count(_sum(pairs, "received")), "by all subscribers"),
         Figure("never promised, never came", count(unsure), "not acknowledged"),
         Figure("99 % latency", ms(_most(pairs, "p99_ms")), "of the slowest pair"),
         Figure("slowest message", ms(_most(pairs, "slowest_ms"))),
@@ -95,7 +97,8 @@ def _pairs(pairs: list[Mapping[str, Any]]) -> Block:
             _client(pair["subscriber"]),
             count(pair["sent"]),
             count(pair["received"]),
-            *(_cell(pair[key]) for key in ("lost", "doubled", "disordered")),
+            _cell(pair["lost"], "bad"),
+            *(_cell(pair[key], "warn") for key in ("doubled", "disordered")),
             ms(pair["longest_gap_ms"]),
             ms(pair["p50_ms"]),
             ms(pair["p99_ms"]),
@@ -110,8 +113,8 @@ def _client(one: Mapping[str, str]) -> str:
     return one["client"] if same else f"{one['client']} at {one['broker']}"
 
 
-def _cell(value: int) -> Cell:
-    return Cell(count(value), "bad" if value else "")
+def _cell(value: int, tone: Tone) -> Cell:
+    return Cell(count(value), tone if value else "")
 
 
 def _sum(pairs: list[Mapping[str, Any]], key: str) -> int:
@@ -121,6 +124,13 @@ def _sum(pairs: list[Mapping[str, Any]], key: str) -> int:
 def _most(pairs: list[Mapping[str, Any]], key: str) -> float | None:
     known = [float(pair[key]) for pair in pairs if pair.get(key) is not None]
     return max(known, default=None)
+
+
+def _promised(label: str, value: int, note: str, broken: bool) -> Figure:
+    """What contracts may allow: it is bad where they do not."""
+    allowed = "; contracts allow it" if value and not broken else ""
+    tone: Tone = "bad" if broken else "warn" if value else "good"
+    return Figure(label, count(value), f"{note}{allowed}", tone)
 
 
 def _judged(label: str, value: int, note: str) -> Figure:

@@ -13,7 +13,7 @@ from ropewalk.report.filed.blocks import Drawing
 
 WIDTH, LEAST_HEIGHT, MOST_HEIGHT = 480.0, 170.0, 440.0
 MARGIN = 34.0
-MOST_DRAWN, MOST_NAMED, CROWD = 1000, 60, 24
+MOST_DRAWN, MOST_NAMED, CROWD = 400, 60, 24
 NODE = 6.0
 LETTER = 5.4
 """Width of a letter of a name, about."""

@@ -144,15 +144,15 @@ def replayed(ran: Ran, status: Status) -> Section:
             for row in brokers
         ],
         f"Predicted ({one['model']} model) and observed probability of an overload; the bar is"
-        " where the observed one surely lies.",
+        " the observed one's interval, 95 % for all brokers together.",
     )
-    head = ("broker", "predicted", "observed", "surely between", "windows over", "inside")
+    head = ("broker", "predicted", "observed", "interval", "windows over", "inside")
     rows = [
         (
             row["broker"],
             percent(row["predicted"]),
             percent(row["observed"]),
-            f"{percent(row['low'])} and {percent(row['high'])}",
+            f"{percent(row['low'])} to {percent(row['high'])}",
             f"{count(row['over'])} of {count(row['windows'])}",
             Cell("yes") if row["confirmed"] else Cell("no", "bad"),
         )
@@ -165,7 +165,7 @@ def replayed(ran: Ran, status: Status) -> Section:
         Figure("highest observed", percent(worst["observed"]), worst["broker"]),
     )
     if anywhere := one.get("anywhere"):
-        share = f"{percent(anywhere['low'])} to {percent(anywhere['high'])} for sure"
+        share = f"interval {percent(anywhere['low'])} to {percent(anywhere['high'])}"
         glance += (Figure("some broker overloaded", percent(anywhere["share"]), share),)
     figures = (
         *glance,

@@ -24,6 +24,8 @@ from ropewalk.report.verification import FATES, plural
 from ropewalk.verify import Verdict, Verification
 from ropewalk.verify.result import default_failures
 
+FAR = 1_000_000
+"""More links or brokers than this are never down at once."""
 BAD = ("loops", "black_holes", "too_long", "leaks")
 STILL_UNDECIDED = "not decided within the budget: what is counted is only what was looked at"
 GROUPS: tuple[tuple[str, tuple[Verdict, ...]], ...] = (
@@ -139,19 +141,19 @@ def kinds_of(result: Verification) -> list[dict[str, Any]]:
     links, brokers = np.diff(scenarios.first_link), np.diff(scenarios.first_broker)
     named = np.zeros(len(scenarios), np.int64)
     named[[k for k, title in scenarios.titles.items() if title.partition(":")[1]]] = 1
-    kinds = np.column_stack([named, links * (1 - named), brokers * (1 - named)])
+    kinds = named * FAR * FAR + (1 - named) * (links.astype(np.int64) * FAR + brokers)
     found = []
-    for kind in np.unique(kinds, axis=0):
-        here = (kinds == kind).all(axis=1)
+    for kind in np.unique(kinds).tolist():
+        here = kinds == kind
         total = result.fates[here].sum(axis=0)
         fates = {name: int(total[list(which)].sum()) for name, which in GROUPS}
-        found.append({"failed": _kind(kind.tolist()), "scenarios": int(here.sum()), **fates})
+        found.append({"failed": _kind(kind), "scenarios": int(here.sum()), **fates})
     return sorted(found, key=lambda one: str(one["failed"]) != "nothing")
 
 
-def _kind(kind: Sequence[int]) -> str:
-    named, links, brokers = kind
-    if named:
+def _kind(kind: int) -> str:
+    links, brokers = divmod(kind, FAR)
+    if links == FAR:
         return "a site or risk group"
     parts = [plural(count, what) for count, what in ((links, "link"), (brokers, "broker")) if count]
     return " and ".join(parts) or "nothing"
