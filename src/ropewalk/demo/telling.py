@@ -214,10 +214,10 @@ def ending(seen: Seen, outcome: str, page: str, summary: Json) -> str:
 
 def table(before: Risk, after: Risk) -> str:
     """Predicted and observed risk, side by side."""
-    rows = [f"  {'some broker above its limit in':32}{'predicted':>12}{'observed':>26}"]
+    rows = [f"  {'some broker above its limit in':30}{'predicted':>15}{'observed':>29}"]
     for name, one in (("before the plan", before), ("after it", after)):
         seen = f"{percent(one.observed)} ({one.over} of {one.windows} windows)"
-        rows.append(f"  {name:32}{percent(one.predicted):>12}{seen:>26}")
+        rows.append(f"  {name:30}{percent(one.predicted):>15}{seen:>29}")
     return "\n".join(rows)
 
 
