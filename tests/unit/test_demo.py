@@ -128,7 +128,8 @@ def test_figures_are_read_from_documents() -> None:
 
 def test_lines_and_commands_fit_into_80_columns() -> None:
     words = ["pipeline", "all", "demo/before", "--traces", "demo/lab/traces", "--federation"]
-    words += ["demo/federation.yaml", "--fault", "at 4 s blackhole lon-gw--zur-1 for 2 s; at 12 s"]
+    words += ["demo/federation.yaml"]
+    words += [word for one in Scale(8, 8).faults for word in ("--fault", one)]
     text = telling.command(f"$ ropewalk {shown(words)}")
     assert max(map(len, text.splitlines())) <= 80
     assert " ".join(text.replace("\\\n", "").split()) == f"$ ropewalk {shown(words)}"

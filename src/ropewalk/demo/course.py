@@ -132,7 +132,7 @@ class Course:
     def _driving(self, seconds: float, faults: Sequence[str] = ()) -> list[str]:
         words = ["lab", "drive", "--dir", self.at("lab"), "--bursts", self.at("bursts.yaml")]
         words += ["--seconds", f"{seconds:g}"]
-        return words + (["--fault", "; ".join(faults)] if faults else [])
+        return words + [word for one in faults for word in ("--fault", one)]
 
     def pipe(self, name: str, run: str) -> None:
         """Traces through Spark; the windows are those of a run."""
