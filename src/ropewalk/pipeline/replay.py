@@ -91,10 +91,10 @@ class Replay:
     """Topics with messages in the trace that are placed nowhere: their work is in no broker's."""
     unplaced_messages: int = 0
     """Their messages in the windows that count."""
-    anywhere: Share | None = None
-    """Windows in which at least one broker was above its limit."""
     silent: tuple[str, ...] = ()
     """Topics that are placed and have no message in the trace."""
+    anywhere: Share | None = None
+    """Windows in which at least one broker was above its limit."""
 
     def __getitem__(self, broker: str) -> Replayed:
         for one in self.brokers:
