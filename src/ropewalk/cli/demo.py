@@ -21,7 +21,9 @@ def demo(
     folder: Annotated[
         Path, typer.Option("--folder", "--dir", help="Where the demo writes all of its files.")
     ] = Path("demo"),
-    fast: Annotated[bool, typer.Option("--fast", help="Shorter runs: two to three minutes.")] = False,
+    fast: Annotated[
+        bool, typer.Option("--fast", help="Shorter runs: two to three minutes.")
+    ] = False,
     seconds: Annotated[
         float | None,
         typer.Option(help="Length of the two runs that are compared. [default: 60; --fast: 20]"),
