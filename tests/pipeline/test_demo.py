@@ -34,7 +34,15 @@ def commands(text: str) -> list[str]:
 
 
 def left_over(folder: Path) -> Sequence[str]:
-    """Processes that have to do with a folder."""
+    """Processes that have to do with a folder; those of Spark may take a moment to be gone."""
+    until_s = time.monotonic() + 5
+    while (found := at_work(folder)) and time.monotonic() < until_s:
+        time.sleep(0.2)
+    return found
+
+
+def at_work(folder: Path) -> Sequence[str]:
+    """The same now."""
     found = []
     for one in psutil.process_iter(["pid", "cmdline"]):
         words = one.info["cmdline"] or []

@@ -19,7 +19,7 @@ from typing import IO, Any
 
 from ropewalk.errors import LabError
 
-LIMIT_S, END_S, LOOK_S = 600.0, 40.0, 0.1
+LIMIT_S, END_S, GROUP_S, LOOK_S = 600.0, 40.0, 15.0, 0.1
 QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """Small jobs on two cores: compile little, collect simply."""
 
@@ -226,6 +226,7 @@ class Running:
         except subprocess.TimeoutExpired:
             _signal(self.process, signal.SIGKILL, whole=True)
             self.process.wait()
+        _end_group(self.process.pid)
         if self.process.stdout is not None:
             self.process.stdout.close()
 
@@ -234,6 +235,16 @@ def _signal(process: "subprocess.Popen[str]", number: int, *, whole: bool = Fals
     if process.poll() is None:
         with suppress(ProcessLookupError):
             (os.killpg if whole else os.kill)(process.pid, number)
+
+
+def _end_group(leader: int) -> None:
+    """Wait for all that a process has started and left in its group, such as Java, and end it."""
+    until_s = time.monotonic() + GROUP_S
+    with suppress(ProcessLookupError):
+        while time.monotonic() < until_s:
+            os.killpg(leader, 0)
+            time.sleep(LOOK_S)
+        os.killpg(leader, signal.SIGKILL)
 
 
 class _deaf:  # noqa: N801  (a context manager, used as a function)
