@@ -194,6 +194,17 @@ def test_verbs_and_options_that_pages_mention_are_there() -> None:
             assert unknown(given) == [], f"{page.name}: ropewalk {mention}"
 
 
+def test_verbs_and_options_that_pages_show_in_runs_are_there() -> None:
+    """Those of `text` blocks: runs whose output differs from time to time, such as the demo's."""
+    for page in PAGES:
+        for body in re.findall(
+            r"^```text\n(.*?)^```", page.read_text("utf-8"), re.DOTALL | re.MULTILINE
+        ):
+            for line in re.findall(r"^\$ (.+)$", body.replace("\\\n", " "), re.MULTILINE):
+                command = Command(page.name, line)
+                assert faults(command) == [], f"{page.name}: {line}"
+
+
 def test_benchmarks_that_pages_mention_are_there() -> None:
     for page in PAGES:
         for script in re.findall(r"`python (benchmarks/\w+\.py)", page.read_text("utf-8")):
