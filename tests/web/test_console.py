@@ -115,6 +115,29 @@ def test_a_broker_that_is_edited_changes_the_verification(
     assert file.read_text("utf-8") == TOPICS, "nothing is saved unasked"
 
 
+def test_a_form_that_gives_a_broker_another_make_breaks_a_promise_and_mends_it(
+    served: Serve, opened: Open, tmp_path: Path
+) -> None:
+    file = tmp_path / "fifty.yaml"
+    save(generate("fifty-broker"), file)
+    promised = "contract: {delivery: exactly-once}"
+    text = file.read_text("utf-8").replace("subscribers: [b1]}", f"subscribers: [b1], {promised}}}")
+    assert promised in text
+    file.write_text(text, "utf-8")
+    page = opened(served(file).url)
+    tab(page, "Edit")
+    good = page.get_by_text("Everything that could be delivered is delivered.").first
+    expect(good).to_be_visible()
+    for make, told in (("rabbitmq", page.get_by_text("not right: 1 error").first), ("nats", good)):
+        page.get_by_label("make").click()
+        page.get_by_role("option", name=make).click()
+        expect(told).to_be_visible()
+        tab(page, "Findings")
+        drops = page.locator(".rw-finding", has_text="RabbitMQ drops no message")
+        expect(drops).to_have_count(1 if make == "rabbitmq" else 0)
+        tab(page, "Edit")
+
+
 def test_a_form_changes_one_line_and_save_writes_it(
     small: tuple[Served, Path], opened: Open
 ) -> None:
