@@ -114,6 +114,12 @@ def test_a_form_that_is_filled_with_what_it_shows_changes_nothing(
         assert plain(loads(meant)) == plain(read)
 
 
+def test_a_takeover_that_is_told_apart_is_shown_as_it_is() -> None:
+    entry = {"takeover": {"publishers": ["a"], "subscribers": ["b", "c"]}}
+    field = next(one for one in FORMS["brokers"] if one.label == "takeover")
+    assert shown(entry, field) == ["publishers: a", "subscribers: b", "subscribers: c"]
+
+
 def test_a_text_that_does_not_load_leaves_the_last_that_did() -> None:
     desk = Desk.of(text=TEXT, file="f.yaml")
     typed = desk.typed("federation: [")

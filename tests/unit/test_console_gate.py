@@ -118,6 +118,24 @@ def test_the_way_back_from_the_token_leads_nowhere_else() -> None:
     made, _ = gate()
     begun = ask(made, HERE, path="//elsewhere.example/x", query=f"token={TOKEN}")
     assert begun["location"] == "/elsewhere.example/x"
+    begun = ask(made, HERE, path="/\\elsewhere.example/ü", query=f"token={TOKEN}")
+    assert begun["location"] == "/%5Celsewhere.example/%C3%BC"
+
+
+def test_paths_that_no_file_has_are_refused_before_anybody_looks_for_them() -> None:
+    made, inside = gate()
+    for path in ("/a\0b", "/a\r\nb"):
+        assert ask(made, HERE, path=path)["status"] == 400
+        assert ask(made, HERE, path=path, query=f"token={TOKEN}")["status"] == 400
+    assert not inside.scopes
+
+
+def test_a_fault_of_the_application_is_not_answered_twice() -> None:
+    async def faulty(scope: Any, receive: Any, send: Any) -> None:
+        raise ValueError("inside")
+
+    with pytest.raises(ValueError, match="inside"):
+        ask(Gate(faulty, token=TOKEN, open_to_read=True), HERE)
 
 
 def test_sessions_are_bounded_the_oldest_goes_first() -> None:
@@ -189,3 +207,34 @@ def test_cookies_that_make_no_sense_are_none(cookie: str) -> None:
     made, inside = gate()
     assert ask(made, HERE, ("cookie", cookie))["status"] == 200
     assert inside.scopes[0][MAY_CHANGE] is False
+
+
+@pytest.mark.parametrize(
+    ("site", "mode", "status"),
+    [
+        ("cross-site", "no-cors", 403),
+        ("same-site", "no-cors", 403),
+        ("cross-site", "navigate", 200),
+        ("same-origin", "cors", 200),
+        ("none", "navigate", 200),
+    ],
+)
+def test_scripts_and_images_of_other_pages_are_refused_links_are_not(
+    site: str, mode: str, status: int
+) -> None:
+    made, _ = gate()
+    told = ask(made, HERE, ("sec-fetch-site", site), ("sec-fetch-mode", mode))
+    assert told["status"] == status
+
+
+def test_consoles_of_one_host_have_sessions_of_their_own() -> None:
+    inside = Inside()
+    made = [
+        Gate(inside, token=TOKEN, open_to_read=True, cookie=f"{COOKIE}_{port}") for port in (1, 2)
+    ]
+    both = "; ".join(
+        ask(one, HERE, query=f"token={TOKEN}")["set-cookie"].partition(";")[0] for one in made
+    )
+    for one in made:
+        ask(one, HERE, ("cookie", both))
+        assert inside.scopes[-1][MAY_CHANGE] is True

@@ -79,7 +79,7 @@ def changed_at(file: Path) -> tuple[int, int]:
     """When a file was changed, and its size; zeros where there is none."""
     try:
         found = file.stat()
-    except OSError:
+    except (OSError, ValueError):  # a path that can be none: somebody types it into the text
         return 0, 0
     return found.st_mtime_ns, found.st_size
 

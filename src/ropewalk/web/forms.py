@@ -85,6 +85,8 @@ def shown(entry: Mapping[str, Any], field: Field) -> Any:
     if value is None:
         return list(field.default) if field.kind in ("many", "pair") else field.default
     if field.kind == "many":
+        if field.label == "takeover" and isinstance(value, Mapping):
+            return [f"{who}: {one}" for who, some in value.items() for one in some]
         parts = value if isinstance(value, list) else [value]
         return [one if isinstance(one, str) else _client(one) for one in parts]
     return value

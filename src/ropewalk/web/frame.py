@@ -44,7 +44,7 @@ def build(given: Given, *, may_change: bool) -> Console:
     with ui.element("div").classes("rw-main"):
         with ui.element("div").classes("rw-left"):
             console.map = NetworkMap(
-                console.scene, on_pick=console.clicked, on_region=console.set_region
+                console.scene, on_pick=console.clicked, on_region=console.dragged
             )
             console.map.classes("rw-map")
             _tools(console)
@@ -53,6 +53,7 @@ def build(given: Given, *, may_change: bool) -> Console:
             _tabs(console)
     ui.timer(0.05, lambda: console.set_failed(()), once=True)
     ui.timer(0.1, console.verify, once=True)
+    ui.context.client.on_delete(console.stop)
     return console
 
 
@@ -73,8 +74,14 @@ def _header(console: Console, dark: ui.dark_mode) -> None:
         sizes = f"{len(federation.brokers):,} brokers, {len(federation.links):,} links"
         title.set_text(f"{federation.name}{star}: {sizes}, {len(federation.topics):,} topics")
 
+    def hold() -> None:
+        """The browser asks before it closes a tab with edits that are not saved."""
+        ask = "(event) => event.preventDefault()" if console.desk.changed else "null"
+        ui.run_javascript(f"window.onbeforeunload = {ask}")
+
     retitle()
     console.on("desk", retitle)
+    console.on("desk", hold)
 
 
 def _tools(console: Console) -> None:

@@ -10,7 +10,7 @@ from http import HTTPStatus
 from http.cookies import CookieError, SimpleCookie
 from secrets import token_urlsafe
 from typing import Any
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from ropewalk.agent.web import is_loopback
 
@@ -50,8 +50,8 @@ class RefusedError(Exception):
 class Gate:
     """Stands before an ASGI application; `open_to_read` is for consoles on loopback."""
 
-    def __init__(self, app: App, *, token: str, open_to_read: bool) -> None:
-        self.app = app
+    def __init__(self, app: App, *, token: str, open_to_read: bool, cookie: str = COOKIE) -> None:
+        self.app, self._cookie = app, cookie
         self._token, self._open = token, open_to_read
         self._sessions: dict[str, None] = {}
 
@@ -62,17 +62,23 @@ class Gate:
             return
         try:
             headers = _headers(scope)
+            _check_path(scope)
             self._check_names(headers)
             if scope["type"] == "http" and (given := _given_token(scope)) is not None:
                 await self._begin(scope, send, given)
                 return
             scope[MAY_CHANGE] = self._may_change(headers)
             _check_size(headers)
-            await self.app(_without_proxy(scope), _counted(receive), _armoured(send))
         except RefusedError as refused:
             await _refuse(scope, receive, send, refused)
+            return
         except ValueError:
             await _refuse(scope, receive, send, RefusedError(HTTPStatus.BAD_REQUEST, "bad request"))
+            return
+        try:
+            await self.app(_without_proxy(scope), _counted(receive), _armoured(send))
+        except RefusedError as refused:  # a body that turned out to be too large
+            await _refuse(scope, receive, send, refused)
 
     def _check_names(self, headers: dict[str, str]) -> None:
         """A page of another host may make a browser ask here: it must not get an answer."""
@@ -81,6 +87,10 @@ class Gate:
             raise RefusedError(HTTPStatus.MISDIRECTED_REQUEST, "this console has another name")
         origin = headers.get("origin")
         if origin is not None and urlsplit(origin).netloc != host:
+            raise RefusedError(HTTPStatus.FORBIDDEN, "a page of another host may not ask")
+        # Scripts and images are asked for without an origin. A link that is followed may lead here.
+        site, mode = headers.get("sec-fetch-site"), headers.get("sec-fetch-mode")
+        if site in ("cross-site", "same-site") and mode != "navigate":
             raise RefusedError(HTTPStatus.FORBIDDEN, "a page of another host may not ask")
 
     def _may_change(self, headers: dict[str, str]) -> bool:
@@ -94,7 +104,7 @@ class Gate:
         if kind.lower() == "bearer" and self._is_token(given.strip()):
             return True
         try:
-            cookie = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
+            cookie = SimpleCookie(headers.get("cookie", "")).get(self._cookie)
         except CookieError:
             return False
         return cookie is not None and cookie.value in self._sessions
@@ -112,18 +122,25 @@ class Gate:
         self._sessions[session] = None
         pairs = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         rest = urlencode([(key, value) for key, value in pairs if key != "token"])
-        # One slash: a path that begins with two would be another host's address.
-        target = "/" + scope["path"].lstrip("/") + (f"?{rest}" if rest else "")
-        cookie = f"{COOKIE}={session}; Path=/; HttpOnly; SameSite=Strict"
+        # One slash: a path that begins with two would be another host's address, and to browsers a
+        # backslash is a slash.
+        target = quote("/" + scope["path"].lstrip("/")) + (f"?{rest}" if rest else "")
+        cookie = f"{self._cookie}={session}; Path=/; HttpOnly; SameSite=Strict"
         secure = "; Secure" if scope.get("scheme") == "https" else ""
         headers = [
-            (b"location", target.encode("latin-1", "replace")),
+            (b"location", target.encode()),
             (b"set-cookie", (cookie + secure).encode()),
             (b"content-length", b"0"),
             (b"cache-control", b"no-store"),
         ]
         await send({"type": "http.response.start", "status": 303, "headers": headers})
         await send({"type": "http.response.body", "body": b""})
+
+
+def _check_path(scope: Scope) -> None:
+    """No file here is called so, and what looks for one stumbles over it."""
+    if any(ord(one) < ord(" ") for one in scope["path"]):
+        raise RefusedError(HTTPStatus.BAD_REQUEST, "bad request")
 
 
 def _check_size(headers: dict[str, str]) -> None:

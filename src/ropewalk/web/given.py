@@ -1,9 +1,9 @@
 """What a console was started with, and how much of it may be changed."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ropewalk.web.desk import Desk
+from ropewalk.web.desk import MOST_CHARACTERS, Desk
 from ropewalk.web.watcher import Watcher
 
 
@@ -30,3 +30,16 @@ class Given:
     """Protocol files to look at beside the federation's own."""
     watcher: Watcher | None = None
     """Who follows the agents; made when the console starts."""
+
+
+def as_saved(given: Given) -> Given:
+    """The same with the file as it is now: it may have been saved since the console started."""
+    if given.file is None:
+        return given
+    try:
+        text = given.file.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeError):
+        return given
+    if text == given.desk.saved or len(text) > MOST_CHARACTERS:
+        return given
+    return replace(given, desk=replace(given.desk, saved=text).typed(text))

@@ -4,11 +4,15 @@ Springs pull along links and everybody pushes everybody (Fruchterman and Reingol
 start that has nothing random in it, so that the same federation always looks the same.
 """
 
+from functools import lru_cache
+
 import numpy as np
 
-from ropewalk.federation.arrays import Floats, Graph
+from ropewalk.federation.arrays import Floats, Graph, Ints
 
 STEPS = 120
+QUICK, FEWEST = 300, 8
+"""With more brokers than this there are fewer steps: people wait, and so does every other tab."""
 MOST = 2000
 """Above this many brokers pushing everybody costs too much; then the start alone has to do."""
 MOVED = 0.12
@@ -23,21 +27,27 @@ def layout_of(graph: Graph) -> Floats:
     >>> at.shape, bool(abs(at).max() <= 1)
     ((6, 2), True)
     """
-    at = _start(graph)
-    if 2 < graph.brokers <= MOST:
-        at = _relaxed(at, graph)
+    return _laid(graph.brokers, np.asarray(graph.ends, np.int32).tobytes()).copy()
+
+
+@lru_cache(maxsize=16)  # for every tab, and for edits that join nobody anew
+def _laid(brokers: int, links: bytes) -> Floats:
+    ends = np.frombuffer(links, np.int32).reshape(-1, 2)
+    at = _start(brokers, ends)
+    if 2 < brokers <= MOST:
+        at = _relaxed(at, ends)
     at = at - (at.max(axis=0) + at.min(axis=0)) / 2
     return np.asarray(at / max(float(np.abs(at).max()), 1e-9))
 
 
-def _start(graph: Graph) -> Floats:
+def _start(brokers: int, ends: Ints) -> Floats:
     """Smooth over the graph where that can be computed (its slowest modes), else a circle."""
-    turn = np.linspace(0, 2 * np.pi, graph.brokers, endpoint=False)
+    turn = np.linspace(0, 2 * np.pi, brokers, endpoint=False)
     circle = np.column_stack([np.cos(turn), np.sin(turn)])
-    if not 4 <= graph.brokers <= MOST or not graph.links:
+    if not 4 <= brokers <= MOST or not len(ends):
         return circle
-    laplacian = np.zeros((graph.brokers, graph.brokers))
-    for a, b in graph.ends:
+    laplacian = np.zeros((brokers, brokers))
+    for a, b in ends:
         laplacian[a, b] -= 1
         laplacian[b, a] -= 1
     laplacian -= np.diag(laplacian.sum(axis=1))
@@ -48,10 +58,11 @@ def _start(graph: Graph) -> Floats:
     return np.asarray(0.7 * modes + 0.3 * circle)
 
 
-def _relaxed(at: Floats, graph: Graph) -> Floats:
-    near = 1.6 / np.sqrt(graph.brokers)
-    a, b = graph.ends[:, 0], graph.ends[:, 1]
-    for step in range(STEPS):
+def _relaxed(at: Floats, ends: Ints) -> Floats:
+    near = 1.6 / np.sqrt(len(at))
+    a, b = ends[:, 0], ends[:, 1]
+    steps = max(FEWEST, int(STEPS * min(1.0, (QUICK / len(at)) ** 2)))
+    for step in range(steps):
         push = _pushed(at, near)
         along = at[b] - at[a]
         pull = along * (np.hypot(*along.T) / near)[:, None]
@@ -59,14 +70,14 @@ def _relaxed(at: Floats, graph: Graph) -> Floats:
         np.add.at(push, b, -pull)
         push -= 0.15 * at  # keeps parts that no link joins on the sheet
         far = np.maximum(np.hypot(*push.T), 1e-12)
-        at = at + push * (np.minimum(far, MOVED * (1 - step / STEPS)) / far)[:, None]
+        at = at + push * (np.minimum(far, MOVED * (1 - step / steps)) / far)[:, None]
     return at
 
 
 def _pushed(at: Floats, near: float) -> Floats:
-    away = at[:, None, :] - at[None, :, :]
-    square = np.maximum((away**2).sum(axis=2), 1e-6)
-    return np.asarray((away * (near**2 / square)[:, :, None]).sum(axis=1))
+    x, y = (one[:, None] - one for one in at.T)
+    weight = near**2 / np.maximum(x**2 + y**2, 1e-6)
+    return np.column_stack([(x * weight).sum(axis=1), (y * weight).sum(axis=1)])
 
 
 def apart(at: Floats, gap: float) -> Floats:

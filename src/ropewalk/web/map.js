@@ -73,6 +73,7 @@ export default {
         crs, preferCanvas: true, attributionControl: false, zoomSnap: 0.25, minZoom: this.onMap() ? 1 : -2,
         maxZoom: 14, worldCopyJump: false, zoomAnimation: false, fadeAnimation: false,
       });
+      this.names = null; // those of what was drawn before are not spaced any more
       this.canvas = L.canvas({ padding: 0.3 });
       this.map.createPane("land").style.zIndex = 150;
       this.map.on("click", (e) => this.clicked(e));
@@ -211,21 +212,18 @@ export default {
     drawRegion() {
       this.ring?.forEach((layer) => layer.remove());
       this.ring = null;
-      if (!this.told.region) return;
+      if (!this.told.region || !this.onMap()) return; // a sheet has no degrees
       const { lat, lng, km } = this.told.region, look = this.look();
-      const reach = this.onMap() ? km * 1000 : km / (this.told.scene.km || 1);
-      const circle = L.circle([lat, lng], { radius: reach, color: look.circle, weight: 2, fillOpacity: 0.18, interactive: false }).addTo(this.map);
+      const circle = L.circle([lat, lng], { radius: km * 1000, color: look.circle, weight: 2, fillOpacity: 0.18, interactive: false }).addTo(this.map);
       const knob = (at, title) => L.marker(at, {
         draggable: true, title, keyboard: true,
         icon: L.divIcon({ className: "rw-knob", iconSize: [20, 20] }),
       }).addTo(this.map);
-      const rim = () => this.onMap()
-        ? L.latLng(circle.getLatLng().lat, circle.getBounds().getEast())
-        : L.latLng(circle.getLatLng().lat, circle.getLatLng().lng + circle.getRadius());
+      const rim = () => L.latLng(circle.getLatLng().lat, circle.getBounds().getEast());
       const middle = knob([lat, lng], "drag the region"), edge = knob(rim(), "drag for another radius");
       const told = () => this.$emit("region", {
         lat: circle.getLatLng().lat, lng: circle.getLatLng().lng,
-        km: this.onMap() ? circle.getRadius() / 1000 : circle.getRadius() * (this.told.scene.km || 1),
+        km: circle.getRadius() / 1000,
       });
       middle.on("drag", () => { circle.setLatLng(middle.getLatLng()); edge.setLatLng(rim()); });
       edge.on("drag", () => circle.setRadius(this.map.distance(middle.getLatLng(), edge.getLatLng())));

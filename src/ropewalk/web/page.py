@@ -4,10 +4,12 @@ A console belongs to one browser tab. It holds what that tab looks at (the desk,
 what is shown on the map) and tells its panels when that changes.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+import numpy as np
 from nicegui import run, ui
 
 from ropewalk.errors import RopewalkError
@@ -62,6 +64,10 @@ class Console:
         self.shown = Shown()
         self._listeners: dict[str, list[Listener]] = {}
         self._asked = 0
+        self._looking = asyncio.Lock()
+        self._looked_at = self.desk.federation
+        self._halt = np.zeros(1, np.bool_)
+        """Ends the verification that is under way."""
 
     # --- for panels -------------------------------------------------------------------------
 
@@ -79,8 +85,8 @@ class Console:
         self.pick_mode = mode
         self.show_mode(mode)
 
-    async def set_desk(self, desk: Desk) -> None:
-        """Another text; where it loads, everything is looked at again."""
+    async def set_desk(self, desk: Desk, *, look: bool = True) -> None:
+        """Another text; where it loads, everything is looked at again, now or with the next."""
         before, self.desk = self.desk, desk
         if desk.federation is not before.federation:
             self.scene = scene_of(desk.federation)
@@ -91,40 +97,57 @@ class Console:
             if self.map is not None:
                 self.map.set_scene(self.scene)
         await self.tell("desk")
-        if desk.federation is not before.federation:
+        if look and desk.federation is self.desk.federation is not self._looked_at:
+            self._looked_at = desk.federation
             await self.set_failed(self.failed)
             await self.verify()
 
     async def verify(self) -> None:
         """Look at the federation under every failure that it is to stand."""
-        federation = self.desk.federation
+        self.stop()  # nobody waits any more for what was typed over
+        federation, halt = self.desk.federation, np.zeros(1, np.bool_)
+        self._halt = halt
         try:
-            verdict = await run.io_bound(verified, federation)
+            verdict = await run.io_bound(verified, federation, halt=halt)
         except RopewalkError as error:
-            ui.notify(str(error), type="negative")
-            return
+            verdict = Verdict(False, f"Not verified: {error}", "", ())
         if federation is self.desk.federation:  # somebody may have typed on meanwhile
             self.verdict = verdict
             await self.tell("verdict")
 
+    def stop(self) -> None:
+        """Verify no further: it would keep the cores busy for nobody."""
+        self._halt.fill(True)
+
     async def set_failed(self, failed: Iterable[str]) -> None:
         """Other things are down: find out what that does, and show it."""
-        self.failed = tuple(dict.fromkeys(failed))
+        known = {*self.scene.links, *self.scene.brokers}
+        self.failed = tuple(one for one in dict.fromkeys(failed) if one in known)
         self.shown = Shown()
         self._asked += 1
         asked = self._asked
         self.paint()
-        try:
-            outcome = await run.io_bound(_looked_at, self.desk.federation, self.failed)
-        except RopewalkError as error:
-            ui.notify(str(error), type="negative")
-            return
+        async with self._looking:  # of many quick clicks only the last is worked out
+            if asked != self._asked:
+                return
+            try:
+                outcome = await run.io_bound(_looked_at, self.desk.federation, self.failed)
+            except RopewalkError as error:
+                ui.notify(str(error), type="negative")
+                return
         if (
             outcome is not None and asked == self._asked
         ):  # somebody may have clicked on while it was computed
             self.outcome = outcome
             self.show(rerouted(outcome))
             await self.tell("failed")
+
+    async def dragged(self, told: dict[str, Any]) -> None:
+        """The circle on the map was dragged; what no map says is not believed."""
+        region = {key: told.get(key) for key in ("lat", "lng", "km")}
+        known = {key: float(one) for key, one in region.items() if isinstance(one, int | float)}
+        if len(known) == len(region) and np.isfinite(list(known.values())).all():
+            await self.set_region(known)
 
     async def set_region(self, region: dict[str, float] | None) -> None:
         """A circle on the map, or none."""
@@ -144,7 +167,11 @@ class Console:
 
     async def clicked(self, pick: dict[str, Any]) -> None:
         """Something on the map was clicked; where several things lie together, which is meant?"""
-        near = [(one["kind"], self._name(one)) for one in pick.get("near", ())]
+        near = [
+            (str(one.get("kind")), name)
+            for one in pick.get("near", ())
+            if (name := self._name(one))
+        ]
         if len(near) > 1:
             with ui.dialog() as which, ui.card().classes("rw-which"):
                 ui.label("Several things lie here. Which one?").classes("text-subtitle2")
@@ -199,8 +226,10 @@ class Console:
         return paint
 
     def _name(self, one: dict[str, Any]) -> str:
-        names = self.scene.links if one["kind"] == "link" else self.scene.brokers
-        return names[int(one["id"])]
+        """Empty for what is not there any more: somebody may have edited since it was drawn."""
+        names = self.scene.links if one.get("kind") == "link" else self.scene.brokers
+        number = one.get("id")
+        return names[number] if isinstance(number, int) and 0 <= number < len(names) else ""
 
 
 def rerouted(outcome: Outcome) -> Shown:

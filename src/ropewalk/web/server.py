@@ -13,8 +13,8 @@ from nicegui import ui
 from ropewalk.agent.web import is_loopback
 from ropewalk.errors import UsageError
 from ropewalk.web.frame import build
-from ropewalk.web.gate import MAY_CHANGE, Gate
-from ropewalk.web.given import Given
+from ropewalk.web.gate import COOKIE, MAY_CHANGE, Gate
+from ropewalk.web.given import Given, as_saved
 from ropewalk.web.land import land_json
 from ropewalk.web.watcher import watcher_of
 
@@ -47,7 +47,9 @@ def serve(given: Given, address: Address, *, started: Callable[[str], None]) -> 
     shown = f"[{address.host}]" if ":" in address.host else address.host
     watcher = watcher_of(given.desk.federation, given.lab, given.agents, given.agents_token)
     app = application(replace(given, watcher=watcher))
-    gate = Gate(app, token=address.token, open_to_read=address.local)
+    # Cookies know no ports: consoles of one host would put each other's sessions out.
+    cookie = f"{COOKIE}_{port}"
+    gate = Gate(app, token=address.token, open_to_read=address.local, cookie=cookie)
     config = uvicorn.Config(
         gate,
         log_level="warning",
@@ -89,7 +91,7 @@ def application(given: Given) -> FastAPI:
         return StreamingResponse(watcher.events(), media_type="text/event-stream", headers=FRESH)
 
     def page(request: Request) -> None:
-        build(given, may_change=bool(request.scope.get(MAY_CHANGE)))
+        build(as_saved(given), may_change=bool(request.scope.get(MAY_CHANGE)))
 
     ui.page("/")(page)
     ui.run_with(

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from threading import Timer
 
 import numpy as np
+import numpy.typing as npt
 
 from ropewalk.errors import UsageError
 from ropewalk.federation import Federation
@@ -26,14 +27,21 @@ class Verdict:
     findings: Sequence[Finding]
 
 
-def verified(federation: Federation, patience_s: float = PATIENCE_S) -> Verdict:
+def verified(
+    federation: Federation,
+    patience_s: float = PATIENCE_S,
+    *,
+    halt: npt.NDArray[np.bool_] | None = None,
+) -> Verdict:
     """Verify a federation under what its file requires, else every single failure.
+
+    `halt` is set by who does not need it any more.
 
     >>> from ropewalk import generate
     >>> verified(generate("three-broker")).words
     'Everything that could be delivered is delivered.'
     """
-    halt = np.zeros(1, np.bool_)
+    halt = np.zeros(1, np.bool_) if halt is None else halt
     clock = Timer(patience_s, halt.fill, [True])
     clock.daemon = True
     clock.start()

@@ -74,9 +74,11 @@ class Watcher:
         """The picture for programs, whenever it changes."""
         clock = asyncio.get_running_loop().time
         version, told_s = -1, clock()
+        if self.full:  # since it was asked, others have come
+            return
         self.listeners += 1
         try:
-            while not self.over() and self.listeners <= MOST_LISTENERS:
+            while not self.over():
                 picture = self.picture()
                 if version != self.version:
                     version, told_s = self.version, clock()

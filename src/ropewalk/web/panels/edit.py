@@ -1,22 +1,35 @@
 """Brokers, links and topics in forms, or the text itself; verified while somebody types."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from nicegui import ui
 
 from ropewalk.errors import RopewalkError
-from ropewalk.federation.saving import write_text
+from ropewalk.web.desk import MOST_CHARACTERS, Desk
 from ropewalk.web.entries import Entry, Key, Section, entry_of, with_entry
 from ropewalk.web.forms import FORMS, Field, names_of, put, shown
 from ropewalk.web.page import Console
 from ropewalk.web.panels.findings import verdict_lines
+from ropewalk.web.saving import save_over
 
 NEW = "(new)"
 TYPING_S = 0.4
 """How long somebody has to stop typing before the text is looked at."""
+APART = "publishers and subscribers apart: change it in the YAML"
 ONE: Mapping[Section, str] = {"brokers": "broker", "links": "link", "topics": "topic"}
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Meant:
+    """What a form has made of an entry, and of which text: it may take several fields to load."""
+
+    base: Desk
+    chosen: tuple[Section, str]
+    entry: Entry
+    text: str
 
 
 def edit_panel(console: Console) -> None:
@@ -34,6 +47,7 @@ class _Editor:
         self.draft: dict[str, Any] = {}
         self.draft_name = ""
         self.undo: list[str] = []
+        self.meant: Meant | None = None
         self._waiting: ui.timer | None = None
         self._own = False
 
@@ -78,7 +92,7 @@ class _Editor:
                 ui.button(
                     "Download YAML",
                     icon="download",
-                    on_click=lambda: ui.download.content(console.desk.text, name),
+                    on_click=lambda: ui.download.content(self.area.value or "", name),
                 ).props("dense no-caps flat").mark("download")
                 undo = ui.button("Undo", icon="undo", on_click=self._undo)
                 undo.props("dense no-caps flat").set_enabled(bool(self.undo))
@@ -100,24 +114,24 @@ class _Editor:
 
     async def _save(self) -> None:
         console, file = self.console, self.console.given.file
+        await self._typed_out()
         if file is None or self._why_not_saved() is not None:
             return
         try:
-            if file.read_text(encoding="utf-8-sig") != console.desk.saved:
-                ui.notify(
-                    f"{file} was changed elsewhere: download yours, and compare.", type="negative"
-                )
-                return
-            write_text(file, console.desk.text)
-        except (OSError, RopewalkError) as error:
+            save_over(file, console.desk.text, saved=console.desk.saved)
+        except RopewalkError as error:
             ui.notify(str(error), type="negative")
             return
-        await console.set_desk(console.desk.kept())
         ui.notify(f"Saved {file}.", type="positive")
+        await console.set_desk(console.desk.kept())
 
     async def _undo(self) -> None:
+        await self._typed_out()
         if self.undo:
-            await self.console.set_desk(self.console.desk.typed(self.undo.pop()))
+            desk = self.console.desk.typed(self.undo.pop())
+            await self.console.set_desk(desk, look=False)
+            self.form.refresh()
+            await self.console.set_desk(desk)
 
     # --- forms -------------------------------------------------------------------------------
 
@@ -137,7 +151,7 @@ class _Editor:
         if new and section != "links":
             name = ui.input("name", value=self.draft_name).props("dense outlined").classes("w-full")
             name.mark("name").on_value_change(lambda e: setattr(self, "draft_name", e.value or ""))
-        entry = self.draft if new else entry_of(federation, section, self._key(chosen))
+        entry = self.draft if new else self._entry(chosen)
         with ui.grid(columns=2).classes("w-full gap-2 rw-form"):
             for field in FORMS[section]:
                 self._field(field, entry, new=new)
@@ -164,10 +178,12 @@ class _Editor:
             made.props("use-chips")
             if not field.options:
                 made.props("new-value-mode=add-unique")
-        made.props(f'dense outlined stack-label hint="{field.hint}"').mark(f"field-{field.label}")
+        apart = isinstance(entry.get("takeover"), Mapping) and field.label == "takeover"
+        hint = APART if apart else field.hint
+        made.props(f'dense outlined stack-label hint="{hint}"').mark(f"field-{field.label}")
         if field.kind in ("many", "pair"):
             made.classes("col-span-2")
-        if field.kind == "pair" and not new:
+        if apart or (field.kind == "pair" and not new):
             made.disable()
         made.on_value_change(lambda event: self._put(field, event.value))
 
@@ -175,9 +191,8 @@ class _Editor:
         if self.chosen[self.section] == NEW:
             self.draft = put(self.draft, field, value)
             return
-        key = self._key(self.chosen[self.section])
-        entry = entry_of(self.console.desk.federation, self.section, key)
-        await self._write(key, put(entry, field, value))
+        chosen = self.chosen[self.section]
+        await self._write(self._key(chosen), put(self._entry(chosen), field, value))
 
     async def _add(self) -> None:
         federation, section = self.console.desk.federation, self.section
@@ -202,15 +217,32 @@ class _Editor:
         await self._write(self._key(self.chosen[self.section]), None)
 
     async def _write(self, key: Key, entry: Entry) -> None:
-        """Change the text as a form says; from a text that is not valid nothing can be changed."""
-        desk = self.console.desk
-        if not desk.loaded:
+        """Change the text as a form says; only what it has broken itself can it mend."""
+        chosen = (self.section, self.chosen[self.section])
+        await self._typed_out()
+        meant, base = self._meant(), self.console.desk
+        if meant is not None and meant.chosen == chosen:
+            base = meant.base
+        if not base.loaded:
             ui.notify(
                 "The text is not valid: mend it, or undo, before using forms.", type="warning"
             )
             return
-        text = with_entry(desk.text, desk.federation, self.section, key, entry)
+        text = with_entry(base.text, base.federation, self.section, key, entry)
+        self.meant = Meant(base, chosen, entry, text)
         await self._take(text)
+
+    def _meant(self) -> Meant | None:
+        """What a form has made, where that does not load and nobody has changed it since."""
+        desk, meant = self.console.desk, self.meant
+        return meant if meant is not None and not desk.loaded and desk.text == meant.text else None
+
+    def _entry(self, chosen: str) -> dict[str, Any]:
+        """An entry as its form has left it."""
+        meant = self._meant()
+        if meant is not None and meant.chosen == (self.section, chosen) and meant.entry is not None:
+            return dict(meant.entry)
+        return entry_of(self.console.desk.federation, self.section, self._key(chosen))
 
     def _key(self, name: str) -> Key:
         federation = self.console.desk.federation
@@ -230,26 +262,53 @@ class _Editor:
         self.area.on_value_change(lambda event: self._typed(event.value))
 
     def _typed(self, text: str) -> None:
-        if self._own or text == self.console.desk.text:
+        if self._own:
             return
+        self._wait_no_more()  # even where it is the old text again
+        if text != self.console.desk.text:
+            self._waiting = ui.timer(TYPING_S, self._waited, once=True)
+
+    def _wait_no_more(self) -> None:
         if self._waiting is not None:
             self._waiting.cancel()
-        self._waiting = ui.timer(TYPING_S, lambda: self._take(text), once=True)
+            self._waiting = None
 
-    async def _take(self, text: str) -> None:
-        if text != self.console.desk.text:
-            self.undo.append(self.console.desk.text)
+    async def _waited(self) -> None:
+        self._waiting = None
+        await self._take(self.area.value or "")
+
+    async def _typed_out(self) -> None:
+        """What is still being waited for is taken before anything else is done with the text."""
+        if self._waiting is not None:
+            self._wait_no_more()
+            await self._take(self.area.value or "", look=False)
+
+    async def _take(self, text: str, *, look: bool = True) -> None:
+        desk = self.console.desk
+        if len(text) > MOST_CHARACTERS:
+            self._show(desk.text)
+            ui.notify(
+                f"A text of more than {MOST_CHARACTERS:,} characters is not taken: edit it"
+                " elsewhere, and use the command line.",
+                type="negative",
+            )
+        elif text != desk.text:
+            self.undo.append(desk.text)
             del self.undo[:-100]
-            await self.console.set_desk(self.console.desk.typed(text))
+            await self.console.set_desk(desk.typed(text), look=look)
+
+    def _show(self, text: str) -> None:
+        if self.area.value != text:
+            self._own = True
+            self.area.set_value(text)
+            self._own = False
 
     # --- what happens elsewhere --------------------------------------------------------------
 
     def _changed(self) -> None:
         self.status.refresh()
-        if self.area.value != self.console.desk.text:
-            self._own = True
-            self.area.set_value(self.console.desk.text)
-            self._own = False
+        if self._waiting is None:  # else somebody has typed on
+            self._show(self.console.desk.text)
         if self.console.desk.loaded:
             wanted = self.chosen.get(self.section)
             if wanted not in (NEW, *names_of(self.console.desk.federation, self.section)):

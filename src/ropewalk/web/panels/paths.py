@@ -37,6 +37,7 @@ class _Paths:
         self.ends: list[str | None] = [None, None]
         self.pair: Pair | None = None
         self.hit = Down()
+        self._asked = 0
 
     def build(self) -> None:
         """The whole panel."""
@@ -47,8 +48,8 @@ class _Paths:
         ui.label("Region").classes("text-subtitle2")
         ui.label("Drag the middle to move it, the rim to make it larger.").classes("text-caption")
         with ui.row().classes("items-center gap-2"):
-            shown = ui.switch("Show a region").mark("region")
-            shown.on_value_change(lambda event: self._toggle(on=bool(event.value)))
+            self.switch = ui.switch("Show a region").mark("region")
+            self.switch.on_value_change(lambda event: self._toggle(on=bool(event.value)))
             ui.button("Fail all of it", icon="flash_on", on_click=self._fail).props(
                 "dense no-caps"
             ).mark("fail-region")
@@ -110,10 +111,11 @@ class _Paths:
         if source is None or to is None or source == to:
             ui.notify("Choose two brokers.", type="warning")
             return
+        federation = self.console.desk.federation
         try:
             pair = await run.io_bound(
                 pair_of,
-                self.console.desk.federation,
+                federation,
                 source,
                 to,
                 radius_km=float(self.radius_km),
@@ -122,8 +124,8 @@ class _Paths:
         except RopewalkError as error:
             ui.notify(str(error), type="negative")
             return
-        if pair is None:  # the console is being stopped
-            return
+        if pair is None or federation is not self.console.desk.federation:
+            return  # the console is being stopped, or somebody has edited meanwhile
         self.pair, lines = pair, pair.lines
         self.told.refresh()
         self.console.show(
@@ -143,18 +145,24 @@ class _Paths:
             ui.notify(
                 "A region needs places on the map: at: [LATITUDE, LONGITUDE].", type="warning"
             )
+            self.switch.set_value(False)
             return
+        if self.console.map is not None and self.console.map.view != "map":
+            ui.notify("A region is drawn on the map: choose Map above the network.")
         lat, lng = at[~_nowhere(at)].mean(axis=0).tolist()
         await self.console.set_region({"lat": lat, "lng": lng, "km": float(self.radius_km)})
 
     async def _struck(self) -> None:
-        region = self.console.region
+        self._asked += 1
+        asked, region, hit = self._asked, self.console.region, Down()
+        federation = self.console.desk.federation
         if region is not None:
             at = (region["lat"], region["lng"])
-            self.hit = (
-                await run.io_bound(struck, self.console.desk.federation, at, region["km"]) or Down()
-            )
-        self.region.refresh()
+            hit = await run.io_bound(struck, federation, at, region["km"]) or hit
+        # It may have been dragged on, or the text edited, while it was computed.
+        if asked == self._asked and federation is self.console.desk.federation:
+            self.hit = hit
+            self.region.refresh()
 
     async def _fail(self) -> None:
         if self.console.region is None:
@@ -170,8 +178,13 @@ class _Paths:
             if self.console.region is not None:
                 await self.console.set_region({**self.console.region, "km": self.radius_km})
 
-    def _renewed(self) -> None:
+    async def _renewed(self) -> None:
+        self.pair, self.hit = None, Down()
         self.form.refresh()
+        self.told.refresh()
+        if self.console.region is not None and self.console.scene.map is None:
+            self.switch.set_value(False)
+        await self._struck()
 
     def _picked(self) -> None:
         """Brokers that are selected on the map become the ends, one after the other."""

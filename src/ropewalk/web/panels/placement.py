@@ -107,14 +107,14 @@ class _Placement:
             return
         self.button.disable()
         self.spinner.set_visibility(True)
-        async with _making:
-            try:
-                async with asyncio.timeout(PATIENCE_S):
-                    await self._take(f"Made now by {stats}", plan_by, stats)
-            except TimeoutError:
-                ui.notify(f"No plan in {PATIENCE_S:g} s: use ropewalk place.", type="negative")
-        self.button.enable()
-        self.spinner.set_visibility(False)
+        try:
+            async with _making, asyncio.timeout(PATIENCE_S):
+                await self._take(f"Made now by {stats}", plan_by, stats)
+        except TimeoutError:
+            ui.notify(f"No plan in {PATIENCE_S:g} s: use ropewalk place.", type="negative")
+        finally:
+            self.button.enable()
+            self.spinner.set_visibility(False)
 
     async def _take(self, title: str, read: Any, path: Any) -> None:
         try:
