@@ -101,6 +101,22 @@ async def test_a_verification_that_is_typed_over_is_halted(monkeypatch: pytest.M
     assert made.verdict.words == "1"
 
 
+@in_a_loop
+async def test_of_texts_that_follow_each_other_fast_only_the_last_is_verified(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made, seen = console(), list[str]()
+
+    def noted(federation: Any, *, halt: Any) -> Verdict:
+        seen.append(federation.name)
+        return Verdict(True, "", "", ())
+
+    monkeypatch.setattr(page, "verified", noted)
+    texts = [f"{{federation: f{n}, brokers: {{a: }}}}" for n in range(5)]
+    await asyncio.gather(*(made.set_desk(desk(text)) for text in texts))
+    assert seen == ["f4"]
+
+
 def test_a_verification_may_be_halted_before_it_has_begun() -> None:
     halt = np.ones(1, np.bool_)
     assert "Not decided" in verified(desk().federation, halt=halt).words

@@ -89,6 +89,7 @@ class Console:
         """Another text; where it loads, everything is looked at again, now or with the next."""
         before, self.desk = self.desk, desk
         if desk.federation is not before.federation:
+            self.stop()  # nobody waits any more for what was typed over
             self.scene = scene_of(desk.federation)
             known = {*self.scene.links, *self.scene.brokers}
             self.failed = tuple(one for one in self.failed if one in known)
@@ -100,11 +101,12 @@ class Console:
         if look and desk.federation is self.desk.federation is not self._looked_at:
             self._looked_at = desk.federation
             await self.set_failed(self.failed)
-            await self.verify()
+            if desk.federation is self.desk.federation:  # somebody may have typed on meanwhile
+                await self.verify()
 
     async def verify(self) -> None:
         """Look at the federation under every failure that it is to stand."""
-        self.stop()  # nobody waits any more for what was typed over
+        self.stop()
         federation, halt = self.desk.federation, np.zeros(1, np.bool_)
         self._halt = halt
         try:
