@@ -165,14 +165,14 @@ class Bench:
         """An agent by its broker's name."""
         return self.agents[self.number[name]]
 
-    def delivered(self, broker: str) -> list[int]:
+    def deliveries(self, broker: str) -> list[Deliver]:
         """What clients of a broker were given, in order."""
         b = self.number[broker]
-        return [
-            int(action.letter.payload)
-            for _, at, action in self.done
-            if at == b and isinstance(action, Deliver)
-        ]
+        return [one for _, at, one in self.done if at == b and isinstance(one, Deliver)]
+
+    def delivered(self, broker: str) -> list[int]:
+        """The same by the numbers in it."""
+        return [int(one.letter.payload) for one in self.deliveries(broker)]
 
     def told(self, what: str) -> list[tuple[int, tuple[Any, ...]]]:
         """Who said something, and about what."""

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ropewalk.federation import Federation
-from ropewalk.federation.facts import Broker, Contract, Domain, Link, Topic
+from ropewalk.federation.facts import Broker, Contract, Domain, Link, Route, Topic
 from ropewalk.overlay.agent import Agent, Setup
-from ropewalk.overlay.chart import HERE, NONE, Roads, chart_of
+from ropewalk.overlay.chart import HERE, NONE, Chart, Roads, chart_of
 from ropewalk.overlay.interface import Interface
 from ropewalk.overlay.rules import rules_of
 from ropewalk.overlay.runs import singles
@@ -235,6 +235,36 @@ def test_one_knowledge_leads_everywhere_and_never_round(
                 assert at not in seen
                 seen.add(at)
             assert (at == to) == nx.has_path(graph, start, to)
+
+
+@settings(max_examples=300, deadline=None)
+@given(damaged(), st.data())
+def test_slow_links_make_no_loop_that_hand_made_routes_do_not_make_without_them(
+    case: tuple[Federation, frozenset[int], frozenset[int], frozenset[int]], data: st.DataObject
+) -> None:
+    of, down, dead, slow = case
+    ends = [(a, b) for link in of.links for a, b in (link.between, link.between[::-1])]
+    made = [
+        Route(at=at, to=data.draw(st.sampled_from(list(of.brokers))), next=next_)
+        for at, next_ in data.draw(st.lists(st.sampled_from(ends), min_size=1, max_size=4))
+    ]
+    routes = tuple(one for one in made if one.at != one.to)
+    chart = chart_of(replace(of, routes=routes))
+    plain = [Roads(chart, b).row(down, dead) for b in range(len(chart.names))]
+    slowly = [Roads(chart, b).row(down, dead, slow) for b in range(len(chart.names))]
+    for to in range(len(plain)):
+        for start in set(range(len(plain))) - dead:
+            assert goes_round(chart, plain, start, to) or not goes_round(chart, slowly, start, to)
+
+
+def goes_round(chart: Chart, rows: list[list[int]], start: int, to: int) -> bool:
+    at, seen = start, {start}
+    while rows[at][to] not in (HERE, NONE):
+        at = chart.other(rows[at][to], at)
+        if at in seen:
+            return True
+        seen.add(at)
+    return False
 
 
 def test_bounded_stores_stay_bounded_while_a_destination_is_away() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from ropewalk.errors import UsageError
-from ropewalk.federation.facts import Contract, Domain, Topic
+from ropewalk.federation.facts import Contract, Domain, Route, Topic
 from ropewalk.overlay import gazette
 from ropewalk.overlay.agent import Agent
 from ropewalk.overlay.chart import HERE, NONE, Roads, chart_of
@@ -191,6 +191,22 @@ def test_a_lossy_link_is_flooded_as_slow_and_costs_more() -> None:
     bench.pass_word = lambda _b, _link, _word: True
     bench.run(6_000)
     assert bench.agent("d").gazette.slow == frozenset()
+
+
+def test_a_slow_link_does_not_turn_messages_back_to_where_a_hand_made_route_holds() -> None:
+    """What was proved of routes was proved with plain costs: b must not send back to a."""
+    routes = (Route(at="a", to="d", next="b"),)
+    bench = Bench(federation(SQUARE, ONCE, routes=routes))
+    bench.subscribe("d")
+    bench.run(50)
+    slow = frozenset({bench.link("b-d")})
+    rows = {name: bench.agent(name).shipping.roads.row((), (), slow) for name in "ab"}
+    d, c = bench.number["d"], bench.number["c"]
+    assert (rows["a"][d], rows["b"][d]) == (bench.link("a-b"), bench.link("b-d"))
+    # No route speaks of c, nor of d where there is none: there a slow link costs what it costs.
+    assert rows["b"][c] == bench.link("a-b")
+    free = Bench(federation(SQUARE, ONCE)).agent("b").shipping.roads.row((), (), slow)
+    assert free[d] == bench.link("a-b")
 
 
 def test_beats_follow_the_round_trip_where_they_may() -> None:
@@ -599,3 +615,30 @@ def test_an_agent_alone_accepts_what_nobody_wants() -> None:
     bench.run(50)
     assert isinstance(bench.agent("a"), Agent)
     assert len([a for _, _, a in bench.done if isinstance(a, Accepted)]) == 2
+
+
+def test_what_is_lost_comes_soon_although_other_topics_of_its_lane_never_stop() -> None:
+    topics = {
+        name: Topic(publishers=("a",), subscribers=("d",), contract=ONCE) for name in ("t", "u")
+    }
+    bench = Bench(federation(SQUARE, topics=topics))
+    for topic in topics:
+        bench.subscribe("d", topic)
+    bench.run(50)
+    shipping, lost = bench.agent("b").shipping, []
+    forward = shipping.forward
+
+    def losing(parcels: Any) -> None:
+        """On the way one message is lost, and nobody is told."""
+        gone = [one for one in parcels if one.letter.topic == "t" and not lost]
+        lost.extend(gone)
+        forward([one for one in parcels if one not in gone])
+
+    shipping.forward = losing  # type: ignore[method-assign]
+    bench.publish("a", 2_000, topic="u", every_us=2 * MS)
+    bench.publish("a", 1, topic="t")
+    bench.run(1_300)
+    assert len(lost) == 1
+    assert [one.letter.topic for one in bench.deliveries("d")].count("t") == 1
+    bench.run(4_000)
+    assert [one.letter.topic for one in bench.deliveries("d")].count("u") == 2_000

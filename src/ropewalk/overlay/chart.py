@@ -292,12 +292,14 @@ class Roads:
         self._table = chart.tables.brokers[self._own]
         self._slow_cost = slow_cost
         ports = {chart.own_number[peer]: link for link, peer in chart.ports(at).items()}
-        self._port = [ports.get(own, NONE) for own in range(chart.graph.brokers)] + [NONE]
+        self._brokers = range(chart.graph.brokers)
+        self._port = [ports.get(own, NONE) for own in self._brokers] + [NONE]
         self._port[self._own] = HERE
         self._same = list(chart.broker_number) == list(range(len(chart.names)))
         self._rows: OrderedDict[tuple[Things, frozenset[int], int], list[int]] = OrderedDict()
         self._nets: dict[frozenset[int], Net] = {}
         self._by_hand = _by_hand(chart, self._own) if chart.entries else []
+        self._pinned = [bool(chart.entries and chart.entries.groups(to)) for to in self._brokers]
         self.planes = chart.entries.planes if chart.entries else 1
 
     def plane(self, origin: int) -> int:
@@ -349,11 +351,11 @@ class Roads:
 
     def _made(self, things: Things, slow: frozenset[int], plane: int) -> list[int]:
         tables, colours = self.chart.tables, self.chart.tables.colours
-        if slow:
+        hops = tables.row_of(self._table, things)
+        if slow:  # hand-made entries were proved with plain costs: elsewhere they stay as well
             down = colours.down(colours.essential(things))
-            hops = row_after(self._net(slow), colours.links, self._own, down)
-        else:
-            hops = tables.row_of(self._table, things)
+            around = row_after(self._net(slow), colours.links, self._own, down)
+            hops = np.where(self._pinned, hops, around)
         for to, hop, link, planes, whens in self._by_hand:
             meant = whens is None or colours.down(things) in whens
             if plane in planes and link not in things and meant and hops[to] >= 0:
@@ -376,8 +378,7 @@ class Roads:
             graph = self.chart.graph
             cost = graph.cost.copy()
             cost[list(slow)] *= self._slow_cost
-            if len(self._nets) >= KEPT:
-                self._nets.clear()
+            self._nets = {} if len(self._nets) >= KEPT else self._nets
             self._nets[slow] = net_of(replace(graph, cost=np.ascontiguousarray(cost)))
         return self._nets[slow]
 
@@ -387,8 +388,7 @@ def _by_hand(
 ) -> list[tuple[int, int, int, frozenset[int], tuple[Down, ...] | None]]:
     """Hand-made entries of a broker: destination, next, link, planes and the failures meant."""
     entries = chart.entries
-    if entries is None:
-        return []
+    assert entries is not None  # noqa: S101  (there are some: see who calls it)
     return [
         (to, int(hop), int(link), group.planes, None if when == ALWAYS else entries.downs[when])
         for to in range(chart.graph.brokers)

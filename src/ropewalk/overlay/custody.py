@@ -291,7 +291,7 @@ class Custody(Holdings):
             lane.backoff = 1
             lane.allowed = min(lane.allowed + len(gone), self._deck.settings.window)
             patience = self._deck.settings.resend_us
-            lane.due_us = self._deck.now_us + patience if lane.flying else NEVER
+            lane.due_us = lane.sent_us(self._deck.now_us) + patience if lane.flying else NEVER
             self.wake_us = min(self.wake_us, lane.due_us)
             self.pump(lane)
         elif lane.backoff > 1:

@@ -162,6 +162,10 @@ class Lane:
         self.base = base
         return gone
 
+    def sent_us(self, now_us: int) -> int:
+        """When the lowest was sent that is on its way: receipts for others do not put it off."""
+        return self.flying.get(self.base, now_us)
+
     def ease(self, now_us: int, pause_us: int) -> None:
         """Something may be lost, or too slow: half as many on their way, once in a while."""
         if now_us - self.eased_us > pause_us:
