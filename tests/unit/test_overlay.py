@@ -625,7 +625,8 @@ def test_what_is_lost_comes_soon_although_other_topics_of_its_lane_never_stop() 
     for topic in topics:
         bench.subscribe("d", topic)
     bench.run(50)
-    shipping, lost = bench.agent("b").shipping, []
+    shipping = bench.agent("b").shipping
+    lost: list[Any] = []
     forward = shipping.forward
 
     def losing(parcels: Any) -> None:
