@@ -14,6 +14,8 @@ import psutil
 import pytest
 
 from ropewalk.demo import telling
+from ropewalk.report.filed.documents import section_of
+from ropewalk.report.filed.gather import document_of
 from tests.demo_output import SEEN, without_figures
 
 TUTORIAL = Path(__file__).parents[2] / "docs" / "tutorial.md"
@@ -79,6 +81,11 @@ def test_the_whole_loop_runs_keeps_its_promises_and_files_a_report(tmp_path: Pat
     assert documents["verify"]["summary"]["delivered"] == 252
     page = (folder / "report.html").read_text("utf-8")
     assert "three-sites" in page
+    assert "Some broker above its limit: predicted" in page
+    for one in (*kept, folder / "results" / "demo.json"):
+        ran_as = document_of(one)
+        laid_out = section_of(ran_as).chapter != "besides"
+        assert laid_out or ran_as.command in ("lab down", "report"), ran_as.command
     last = telling.ending(SEEN, "ok", "demo/report.html", {"seconds": 1.0})
     said, expected = without_figures(ran.stdout), without_figures(last)
     assert said.endswith(expected), ran.stdout

@@ -1,7 +1,10 @@
 """Documents as verbs print them, and what a page may not have, for tests of the report."""
 
+from dataclasses import asdict
 from html.parser import HTMLParser
 from typing import Any
+
+from ropewalk.pipeline.shares import Share
 
 SCRIPT = "<script>alert(1)</script>"
 
@@ -133,7 +136,7 @@ def replay(predicted: float, observed: float, *, placement: str = "plan") -> dic
         "brokers": [row],
         "placement": placement,
         "counted": "delivered",
-        "anywhere": {"share": 0.123, "low": 0.1, "high": 0.15, "happened": 74},
+        "anywhere": asdict(Share(600, 74, 0.1, 0.15, 600.0, 0.95)),
     }
     return document(
         "place replay", inside, summary, *([] if inside else [finding("L002", "lon-1: told")])

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from shlex import join
 
-from ropewalk.report.filed import driven, judged, measured, ways
+from ropewalk.report.filed import driven, judged, measured, rope, ways
 from ropewalk.report.filed.blocks import Block, Section, Status, Told, status_of
 from ropewalk.report.filed.facts import Ran
 from ropewalk.report.filed.plainly import plain_blocks
@@ -96,6 +96,7 @@ LAYOUTS: Mapping[str, Layout] = {
     "paths": ways.paths,
     "place": _placed,
     "place replay": measured.replayed,
+    "demo": rope.rope,
     "lab drive": driven.drive,
     "lab plan": driven.moved,
     "lab simulate": driven.simulation,

@@ -165,8 +165,10 @@ def replayed(ran: Ran, status: Status) -> Section:
         Figure("highest observed", percent(worst["observed"]), worst["broker"]),
     )
     if anywhere := one.get("anywhere"):
+        over, windows = anywhere["happened"], anywhere["windows"]
+        seen = percent(over / windows if windows else 0.0)
         share = f"interval {percent(anywhere['low'])} to {percent(anywhere['high'])}"
-        glance += (Figure("some broker overloaded", percent(anywhere["share"]), share),)
+        glance += (Figure("some broker overloaded", seen, share),)
     figures = (
         *glance,
         Figure("windows", count(one["windows"]), f"of {one['window_s']:g} s, {one['peak']}"),
@@ -176,6 +178,8 @@ def replayed(ran: Ran, status: Status) -> Section:
         f"The prediction is inside the interval for {one['confirmed']} of"
         f" {plural(len(brokers), 'broker')}."
     )
+    if anywhere:
+        says += f" Some broker was over its limit in {over} of {plural(windows, 'window')}, {seen}."
     title = "Predicted against observed risk"
     if "placement" in one:
         title += {"today": ", before the plan"}.get(one["placement"], ", with the plan")
