@@ -8,7 +8,7 @@ if [ $# -gt 0 ]; then
     exec $run "$@"
 fi
 sh tools/browser.sh
-beside="tests/web tests/papers tests/pipeline src/ropewalk/pipeline"
+beside="tests/conformance tests/web tests/papers tests/pipeline src/ropewalk/pipeline"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 # shellcheck disable=SC2086  # one word per folder

@@ -16,7 +16,7 @@ from ropewalk.web import layout, page, watcher
 from ropewalk.web.audits import changed_at
 from ropewalk.web.desk import Desk
 from ropewalk.web.given import Given, as_saved
-from ropewalk.web.page import Console
+from ropewalk.web.page import Console, Shown
 from ropewalk.web.saving import save_over
 from ropewalk.web.verdict import Verdict, verified
 from ropewalk.web.watcher import Watcher
@@ -52,6 +52,29 @@ def here(work: Callable[..., Any], *given: Any, **named: Any) -> Any:
 def threads(monkeypatch: pytest.MonkeyPatch) -> None:
     """NiceGUI's threads belong to a server that runs."""
     monkeypatch.setattr("nicegui.run.io_bound", here)
+
+
+@in_a_loop
+async def test_what_somebody_asks_to_see_meanwhile_is_not_painted_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made, go, looked_at = console(), Event(), page._looked_at
+
+    def slowly(federation: Any, failed: tuple[str, ...]) -> Any:
+        go.wait(10)
+        return looked_at(federation, failed)
+
+    monkeypatch.setattr(page, "_looked_at", slowly)
+    for asked in (None, Shown(brokers={"c": "witness"})):
+        go.clear()
+        failing = asyncio.create_task(made.set_failed(["a--b"]))
+        await asyncio.sleep(0.05)
+        if asked is not None:
+            made.show(asked)
+        go.set()
+        await failing
+        assert made.outcome is not None
+        assert made.shown == (asked or page.rerouted(made.outcome))
 
 
 @in_a_loop

@@ -125,7 +125,7 @@ class Console:
         """Other things are down: find out what that does, and show it."""
         known = {*self.scene.links, *self.scene.brokers}
         self.failed = tuple(one for one in dict.fromkeys(failed) if one in known)
-        self.shown = Shown()
+        nothing = self.shown = Shown()
         self._asked += 1
         asked = self._asked
         self.paint()
@@ -137,11 +137,10 @@ class Console:
             except RopewalkError as error:
                 ui.notify(str(error), type="negative")
                 return
-        if (
-            outcome is not None and asked == self._asked
-        ):  # somebody may have clicked on while it was computed
+        # Somebody may have clicked on while it was computed, or asked to see something else.
+        if outcome is not None and asked == self._asked:
             self.outcome = outcome
-            self.show(rerouted(outcome))
+            self.show(rerouted(outcome) if self.shown is nothing else self.shown)
             await self.tell("failed")
 
     async def dragged(self, told: dict[str, Any]) -> None:
